@@ -1,0 +1,47 @@
+/** What every object has in common: `metadata`, and the condition type that Kubernetes tools read. */
+import { z } from "zod";
+
+/** One writer's claim on fields, kept by the API server. Only what drift attribution reads is described. */
+export const managedFieldsEntry = z.looseObject({
+  manager: z.string().optional(),
+  operation: z.string().optional(),
+  time: z.string().optional(),
+  subresource: z.string().optional(),
+  fieldsV1: z.record(z.string(), z.unknown()).optional(),
+});
+export type ManagedFieldsEntry = z.infer<typeof managedFieldsEntry>;
+
+/** Wire metadata keeps what it does not know: it is written back as it was read. */
+export const objectMeta = z.looseObject({
+  name: z.string(),
+  namespace: z.string().optional(),
+  uid: z.string().optional(),
+  resourceVersion: z.string().optional(),
+  generation: z.number().optional(),
+  creationTimestamp: z.string().optional(),
+  deletionTimestamp: z.string().optional(),
+  labels: z.record(z.string(), z.string()).optional(),
+  annotations: z.record(z.string(), z.string()).optional(),
+  managedFields: z.array(managedFieldsEntry).optional(),
+});
+export type ObjectMeta = z.infer<typeof objectMeta>;
+
+/** The least any Kubernetes object has. */
+export interface KubeObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ObjectMeta;
+  readonly spec?: unknown;
+  readonly status?: unknown;
+}
+
+/** Status of one aspect of an object, as `kubectl wait` and kstatus read it. */
+export const condition = z.object({
+  type: z.string().describe("Aspect of the object: Ready, Reconciling or Stalled."),
+  status: z.enum(["True", "False", "Unknown"]).describe("Whether the aspect holds."),
+  reason: z.string().describe("One word from the closed list of reasons, for programs."),
+  message: z.string().describe("A sentence that says what is so and, where something is wrong, what to do."),
+  lastTransitionTime: z.iso.datetime().describe("When the status last changed."),
+  observedGeneration: z.int().optional().describe("The metadata.generation this condition was made from."),
+});
+export type Condition = z.infer<typeof condition>;

@@ -1,0 +1,159 @@
+/**
+ * The six IPAM kinds in their v3 form (`projectcalico.org/v3`): the model everything above `datastore/` speaks.
+ *
+ * Each schema yields the TypeScript type, the CRD schema (a `.describe` on every field, CRD-only keywords through
+ * `.meta`), the embedded store's validation and the reference page. Wire types are loose: a field that a newer
+ * Calico adds survives a read-modify-write. 64-bit numbers are bigint.
+ */
+import { z } from "zod";
+import { objectMeta } from "./meta.ts";
+
+export const V3_API_VERSION = "projectcalico.org/v3";
+
+/** Sequence numbers are nanoseconds since the epoch (about 1.8e18): beyond what a double holds. */
+const int64 = z.bigint().meta({ type: "integer", format: "int64" });
+
+const attributeMap = z.record(z.string(), z.string());
+
+export const allocationAttribute = z.looseObject({
+  handle_id: z.string().optional().describe("Handle that owns the addresses which point at this entry."),
+  secondary: attributeMap.optional().describe("Attributes of the active owner: node, namespace, pod, type, timestamp."),
+  alternateOwnerAttrs: attributeMap.optional().describe("Attributes of the alternate owner (a migrating VM's target)."),
+  releasedAt: z
+    .string()
+    .optional()
+    .describe("When the addresses of this entry were released; present only while they cool down.")
+    .meta({ format: "date-time" }),
+});
+export type AllocationAttribute = z.infer<typeof allocationAttribute>;
+
+export const ipamBlockSpec = z.looseObject({
+  cidr: z.string().describe("Range of the block, canonical and masked.").meta({ format: "cidr" }),
+  affinity: z
+    .string()
+    .optional()
+    .describe("Owner of the block, `host:<node>` or `virtual:<name>`; absent when nobody owns it.")
+    .meta({ pattern: "^(host|virtual):[a-zA-Z0-9\\.\\-_]+$" }),
+  affinityClaimTime: z.string().optional().describe("When the owner claimed the block.").meta({ format: "date-time" }),
+  allocations: z
+    .array(z.int().nullable())
+    .describe("One entry per address: null when free, else an index into attributes.")
+    .meta({ "x-kubernetes-list-type": "atomic" }),
+  unallocated: z
+    .array(z.int())
+    .describe("Free ordinals, the next to hand out first.")
+    .meta({ "x-kubernetes-list-type": "atomic" }),
+  attributes: z
+    .array(allocationAttribute)
+    .describe("What is known of the allocations; entries are shared between addresses.")
+    .meta({ "x-kubernetes-list-type": "atomic" }),
+  sequenceNumber: int64
+    .optional()
+    .describe("Grows by one with each write of the block; starts as nanoseconds since 1970."),
+  sequenceNumberForAllocation: z
+    .record(z.string(), int64)
+    .optional()
+    .describe("Per ordinal, the block's sequence number at the moment of allocation."),
+  deleted: z.boolean().optional().describe("Set on a block that is being deleted; readers treat it as gone."),
+  strictAffinity: z.boolean().describe("Not used any more; always false. The schema requires it."),
+});
+export type IPAMBlockSpec = z.infer<typeof ipamBlockSpec>;
+
+export const AFFINITY_STATES = ["", "confirmed", "pending", "pendingDeletion"] as const;
+
+export const blockAffinitySpec = z.looseObject({
+  state: z.enum(AFFINITY_STATES).describe("Where the claim stands; empty on data older than states (means confirmed)."),
+  node: z.string().describe("Host that claims the block."),
+  type: z.string().optional().describe("`host` or `virtual`; absent means host."),
+  cidr: z.string().describe("Range of the claimed block.").meta({ format: "cidr" }),
+  deleted: z.boolean().describe("Set on an affinity that is being deleted; readers treat it as gone."),
+});
+export type BlockAffinitySpec = z.infer<typeof blockAffinitySpec>;
+
+export const ipamHandleSpec = z.looseObject({
+  handleID: z.string().describe("The handle, with its creator's spelling."),
+  block: z.record(z.string(), z.int()).describe("Number of addresses of this handle per block, by the block's CIDR."),
+  deleted: z.boolean().optional().describe("Set on a handle that is being deleted; readers treat it as gone."),
+});
+export type IPAMHandleSpec = z.infer<typeof ipamHandleSpec>;
+
+export const vmAddressPersistence = z.enum(["Enabled", "Disabled"]);
+export type VMAddressPersistence = z.infer<typeof vmAddressPersistence>;
+
+export const ipamConfigurationSpec = z.looseObject({
+  strictAffinity: z
+    .boolean()
+    .optional()
+    .describe("True: addresses come only from the node's own blocks, none are borrowed."),
+  autoAllocateBlocks: z.boolean().optional().describe("False: nodes claim no new blocks. Absent means true."),
+  maxBlocksPerHost: z
+    .int()
+    .optional()
+    .describe("Most blocks one node may own. 0 means the library's default, 20. Above 0 needs strictAffinity: true."),
+  kubeVirtVMAddressPersistence: vmAddressPersistence
+    .optional()
+    .describe("Whether a KubeVirt VM keeps its address across restart and migration. Absent means Enabled."),
+  ipCooldownSeconds: z
+    .int()
+    .optional()
+    .describe("Seconds a released address rests before it can be handed out again, 0 to 1200."),
+});
+export type IPAMConfigurationSpec = z.infer<typeof ipamConfigurationSpec>;
+
+export const ipPoolSpec = z.looseObject({
+  cidr: z.string().describe("Range of the pool."),
+  vxlanMode: z.string().optional().describe("VXLAN encapsulation: Never, Always or CrossSubnet."),
+  ipipMode: z.string().optional().describe("IP-in-IP encapsulation: Never, Always or CrossSubnet."),
+  natOutgoing: z.boolean().optional().describe("Whether traffic that leaves the pool is masqueraded."),
+  disabled: z.boolean().optional().describe("True: no new addresses from this pool."),
+  disableBGPExport: z.boolean().optional().describe("True: routes of this pool are not exported over BGP."),
+  blockSize: z
+    .int()
+    .optional()
+    .describe("Prefix length of the pool's blocks; 26 for IPv4 and 122 for IPv6 when absent."),
+  nodeSelector: z.string().optional().describe("Nodes that may draw from the pool; all() when absent."),
+  namespaceSelector: z.string().optional().describe("Namespaces whose pods may draw from the pool; any when absent."),
+  allowedUses: z
+    .array(z.string())
+    .optional()
+    .describe("Workload, Tunnel, LoadBalancer; Workload and Tunnel when absent."),
+  assignmentMode: z.string().optional().describe("Automatic, or Manual: only when the pool is asked for by name."),
+});
+export type IPPoolSpec = z.infer<typeof ipPoolSpec>;
+
+export const ipReservationSpec = z.looseObject({
+  reservedCIDRs: z
+    .array(z.string())
+    .optional()
+    .describe("Ranges and addresses that are never handed out automatically."),
+});
+export type IPReservationSpec = z.infer<typeof ipReservationSpec>;
+
+const wireObject = <K extends string, S extends z.ZodType>(kind: K, spec: S) =>
+  z.looseObject({
+    apiVersion: z.literal(V3_API_VERSION),
+    kind: z.literal(kind),
+    metadata: objectMeta,
+    spec,
+  });
+
+/** Schema per kind, of the whole object. */
+export const v3Schemas = {
+  IPAMBlock: wireObject("IPAMBlock", ipamBlockSpec),
+  BlockAffinity: wireObject("BlockAffinity", blockAffinitySpec),
+  IPAMHandle: wireObject("IPAMHandle", ipamHandleSpec),
+  IPAMConfiguration: wireObject("IPAMConfiguration", ipamConfigurationSpec),
+  IPPool: wireObject("IPPool", ipPoolSpec),
+  IPReservation: wireObject("IPReservation", ipReservationSpec),
+} as const;
+
+export type IpamKind = keyof typeof v3Schemas;
+/** The object type of a kind: `V3<"IPAMBlock">`. */
+export type V3<K extends IpamKind> = z.infer<(typeof v3Schemas)[K]>;
+
+export type IPAMBlock = V3<"IPAMBlock">;
+export type BlockAffinity = V3<"BlockAffinity">;
+export type IPAMHandle = V3<"IPAMHandle">;
+export type IPAMConfiguration = V3<"IPAMConfiguration">;
+export type IPPool = V3<"IPPool">;
+export type IPReservation = V3<"IPReservation">;

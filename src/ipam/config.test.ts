@@ -1,0 +1,227 @@
+import { describe, expect, it } from "vitest";
+import { type IPAMConfiguration, V3_API_VERSION } from "../api/v3.ts";
+import { type Datastore, DatastoreError } from "../datastore/datastore.ts";
+import { createIpam } from "./client.ts";
+import { type ConfigChanges, configViolations, DEFAULT_CONFIG, getIPAMConfig, setIPAMConfig } from "./config.ts";
+import { IpamError } from "./errors.ts";
+
+type Row = IPAMConfiguration | undefined;
+type Meddler = (row: Row) => Row;
+
+/** One compare-and-swap row. `meddlers` are other writers: each slips one change in right before one of our writes. */
+function oneRow(spec?: Record<string, unknown>, meddlers: Meddler[] = []) {
+  let revision = 1;
+  const put = (row: Row): Row => row && { ...row, metadata: { ...row.metadata, resourceVersion: `${++revision}` } };
+  let row: Row =
+    spec && put({ apiVersion: V3_API_VERSION, kind: "IPAMConfiguration", metadata: { name: "default" }, spec });
+  const writes: IPAMConfiguration[] = [];
+  const fail = (code: "NotFound" | "Conflict" | "AlreadyExists") => {
+    throw new DatastoreError(code, "IPAMConfiguration", "default", code);
+  };
+  const write = (object: IPAMConfiguration, check: () => void) => {
+    const meddler = meddlers.shift();
+    if (meddler) row = put(meddler(row));
+    check();
+    row = put(object);
+    writes.push(object);
+    return row;
+  };
+  const datastore = {
+    get: async () => row ?? fail("NotFound"),
+    create: async (object: IPAMConfiguration) => write(object, () => row && fail("AlreadyExists")),
+    update: async (object: IPAMConfiguration) =>
+      write(object, () => {
+        if (!row) fail("NotFound");
+        if (row?.metadata.resourceVersion !== object.metadata.resourceVersion) fail("Conflict");
+      }),
+  } as unknown as Datastore;
+  return { datastore, writes, spec: () => row?.spec };
+}
+
+const rejection = async (promise: Promise<unknown>): Promise<IpamError> => {
+  const error = await promise.then(
+    () => undefined,
+    (reason) => reason,
+  );
+  expect(error).toBeInstanceOf(IpamError);
+  return error;
+};
+
+describe("configViolations", () => {
+  it("names every broken rule with fields, values and what to change", () => {
+    const config = { ...DEFAULT_CONFIG, autoAllocateBlocks: false, maxBlocksPerHost: 2_000_000, ipCooldownSeconds: -1 };
+    const violations = configViolations(config, { windowsHost: true });
+    expect(violations.map(({ rule }) => rule)).toEqual([
+      "AllocatesSomewhere",
+      "CapNeedsStrictAffinity",
+      "MaxBlocksPerHostRange",
+      "IPCooldownSecondsRange",
+      "WindowsNeedsStrictAffinity",
+    ]);
+    expect(violations[1]?.message).toBe(
+      "MaxBlocksPerHost requires StrictAffinity to be enabled (found maxBlocksPerHost: 2000000, strictAffinity: false; " +
+        "set strictAffinity: true or maxBlocksPerHost: 0)",
+    );
+    for (const { message, value, fix } of violations) {
+      expect(message).toContain(value);
+      expect(message).toContain(fix);
+    }
+  });
+
+  it.each([
+    { maxBlocksPerHost: 1.5, strictAffinity: true },
+    { maxBlocksPerHost: Number.NaN },
+    { ipCooldownSeconds: 1201 },
+    { ipCooldownSeconds: 0.5 },
+    { kubeVirtVMAddressPersistence: "enabled" as "Enabled" },
+  ])("refuses %j", (change) => {
+    expect(configViolations({ ...DEFAULT_CONFIG, ...change })).toHaveLength(1);
+  });
+
+  it("keeps quiet about the bounds themselves", () => {
+    const bounds = { ...DEFAULT_CONFIG, strictAffinity: true, maxBlocksPerHost: 1_000_000, ipCooldownSeconds: 1200 };
+    expect(configViolations(bounds, { windowsHost: true })).toEqual([]);
+  });
+});
+
+describe("getIPAMConfig", () => {
+  it("gives the defaults where nothing is stored, and writes nothing (T65)", async () => {
+    const row = oneRow();
+    expect(await getIPAMConfig(row.datastore)).toEqual(DEFAULT_CONFIG);
+    expect(row.writes).toEqual([]);
+    expect(row.spec()).toBeUndefined();
+  });
+
+  it("takes an absent autoAllocateBlocks for true (CFG-03)", async () => {
+    const { datastore } = oneRow({ strictAffinity: true, maxBlocksPerHost: 4 });
+    expect(await getIPAMConfig(datastore)).toMatchObject({ autoAllocateBlocks: true, maxBlocksPerHost: 4 });
+  });
+
+  it("rejects a stored configuration that breaks a combination rule, with set's words (CFG-04)", async () => {
+    const { datastore } = oneRow({ strictAffinity: false, maxBlocksPerHost: 4 });
+    const read = await rejection(getIPAMConfig(datastore));
+    const write = await rejection(setIPAMConfig(datastore, { ipCooldownSeconds: 1 }));
+    expect(read.code).toBe("IPAMConfigConflict");
+    expect(read.message).toContain("MaxBlocksPerHost requires StrictAffinity to be enabled");
+    expect(write.details).toEqual(read.details);
+  });
+
+  it("tolerates a value out of range that v1 allows", async () => {
+    const { datastore } = oneRow({ strictAffinity: true, maxBlocksPerHost: 2_000_000 });
+    expect((await getIPAMConfig(datastore)).maxBlocksPerHost).toBe(2_000_000);
+  });
+
+  it("rejects on a Windows host what is not strict, also where nothing is stored", async () => {
+    const error = await rejection(createIpam({ datastore: oneRow().datastore, windowsHost: true }).getIPAMConfig());
+    expect(error.code).toBe("StrictAffinity");
+    expect(error.message).toContain("global strict affinity should not be false for Windows node");
+  });
+});
+
+describe("setIPAMConfig", () => {
+  it("creates with the library's defaults for the rest", async () => {
+    const row = oneRow();
+    const result = await setIPAMConfig(row.datastore, { strictAffinity: true });
+    expect(result).toMatchObject({ written: true, config: { ...DEFAULT_CONFIG, strictAffinity: true } });
+    expect(row.spec()).toEqual({ strictAffinity: true, autoAllocateBlocks: true });
+  });
+
+  it("writes nothing for no changes, but a missing row for default values", async () => {
+    const row = oneRow();
+    expect(await setIPAMConfig(row.datastore, {})).toMatchObject({ written: false, object: undefined });
+    expect(await setIPAMConfig(row.datastore, { maxBlocksPerHost: 0 })).toMatchObject({ written: true });
+    expect(row.spec()).toEqual({ strictAffinity: false, autoAllocateBlocks: true });
+  });
+
+  it("writes nothing where the values are equal", async () => {
+    const row = oneRow({ strictAffinity: true, maxBlocksPerHost: 0 });
+    const same = { strictAffinity: true, autoAllocateBlocks: true, maxBlocksPerHost: 0, ipCooldownSeconds: 0 };
+    expect(await setIPAMConfig(row.datastore, same)).toMatchObject({ written: false });
+    expect(row.writes).toEqual([]);
+  });
+
+  it("keeps what is not named: other fields, unknown fields, metadata", async () => {
+    const row = oneRow({ strictAffinity: true, ipCooldownSeconds: 60, fromTheFuture: { a: 1 } });
+    const before = await row.datastore.get("IPAMConfiguration", "default");
+    await setIPAMConfig(row.datastore, { maxBlocksPerHost: 4, autoAllocateBlocks: undefined });
+    expect(row.writes[0]?.metadata).toEqual(before.metadata);
+    expect(row.spec()).toEqual({
+      strictAffinity: true,
+      autoAllocateBlocks: true,
+      maxBlocksPerHost: 4,
+      ipCooldownSeconds: 60,
+      fromTheFuture: { a: 1 },
+    });
+  });
+
+  it("sets and unsets the VM address persistence", async () => {
+    const row = oneRow({ strictAffinity: true });
+    await setIPAMConfig(row.datastore, { kubeVirtVMAddressPersistence: "Enabled" });
+    expect(row.spec()).toHaveProperty("kubeVirtVMAddressPersistence", "Enabled");
+    expect(await setIPAMConfig(row.datastore, { kubeVirtVMAddressPersistence: null })).toMatchObject({ written: true });
+    expect(row.spec()).not.toHaveProperty("kubeVirtVMAddressPersistence");
+  });
+
+  it("refuses with every broken rule at once", async () => {
+    const row = oneRow();
+    const changes: ConfigChanges = { autoAllocateBlocks: false, maxBlocksPerHost: 5, ipCooldownSeconds: 3600 };
+    const error = await rejection(setIPAMConfig(row.datastore, changes));
+    expect(error.code).toBe("IPAMConfigConflict");
+    expect(error.details).toHaveLength(3);
+    for (const detail of error.details) expect(error.message).toContain(detail);
+    expect(row.writes).toEqual([]);
+  });
+
+  it("repairs a stored configuration that breaks a rule, and refuses to leave it broken", async () => {
+    const row = oneRow({ strictAffinity: false, autoAllocateBlocks: false });
+    await rejection(setIPAMConfig(row.datastore, { strictAffinity: false, autoAllocateBlocks: false }));
+    await setIPAMConfig(row.datastore, { autoAllocateBlocks: true });
+    expect(await getIPAMConfig(row.datastore)).toMatchObject({ strictAffinity: false, autoAllocateBlocks: true });
+  });
+
+  it("refuses a value out of range, and leaves a stored one alone that is not being changed", async () => {
+    const row = oneRow({ strictAffinity: true, maxBlocksPerHost: 2_000_000 });
+    await rejection(setIPAMConfig(row.datastore, { maxBlocksPerHost: 1_000_001 }));
+    await setIPAMConfig(row.datastore, { ipCooldownSeconds: 60 });
+    expect(row.spec()).toMatchObject({ maxBlocksPerHost: 2_000_000, ipCooldownSeconds: 60 });
+  });
+
+  it("refuses on a Windows host to turn strict affinity off, and repairs it there", async () => {
+    const row = oneRow({ strictAffinity: true });
+    const ipam = createIpam({ datastore: row.datastore, windowsHost: true });
+    expect((await rejection(ipam.setIPAMConfig({ strictAffinity: false }))).code).toBe("StrictAffinity");
+    await setIPAMConfig(row.datastore, { strictAffinity: false });
+    expect((await ipam.setIPAMConfig({ strictAffinity: true })).config.strictAffinity).toBe(true);
+  });
+
+  it("tries a lost race again and keeps what the winner changed in another field", async () => {
+    const cooldown: Meddler = (row) => row && { ...row, spec: { ...row.spec, ipCooldownSeconds: 30 } };
+    const row = oneRow({ strictAffinity: true }, [cooldown]);
+    await setIPAMConfig(row.datastore, { maxBlocksPerHost: 7 });
+    expect(row.spec()).toMatchObject({ maxBlocksPerHost: 7, ipCooldownSeconds: 30 });
+  });
+
+  it("asks the rules again of what the winner left", async () => {
+    const lax: Meddler = (row) => row && { ...row, spec: { strictAffinity: false } };
+    const row = oneRow({ strictAffinity: true }, [lax]);
+    const error = await rejection(setIPAMConfig(row.datastore, { maxBlocksPerHost: 7 }));
+    expect(error.message).toContain("MaxBlocksPerHost requires StrictAffinity to be enabled");
+  });
+
+  it("survives a row that appears before its create and one that vanishes before its update", async () => {
+    const spec = { strictAffinity: true, maxBlocksPerHost: 9 };
+    const created = oneRow(undefined, [() => oneRowObject(spec)]);
+    await setIPAMConfig(created.datastore, { ipCooldownSeconds: 5 });
+    expect(created.spec()).toEqual({ ...spec, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
+    const deleted = oneRow(spec, [() => undefined]);
+    await setIPAMConfig(deleted.datastore, { ipCooldownSeconds: 5 });
+    expect(deleted.spec()).toEqual({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
+  });
+
+  const oneRowObject = (spec: Record<string, unknown>): IPAMConfiguration => ({
+    apiVersion: V3_API_VERSION,
+    kind: "IPAMConfiguration",
+    metadata: { name: "default" },
+    spec,
+  });
+});

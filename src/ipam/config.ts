@@ -1,0 +1,126 @@
+/** Reads and writes the one IPAM configuration, `IPAMConfiguration` `default`. */
+import { SINGLETON_NAME } from "../api/installation.ts";
+import { type IPAMConfiguration, type IPAMConfigurationSpec, V3_API_VERSION } from "../api/v3.ts";
+import { type CallOptions, type Datastore, isDatastoreError } from "../datastore/datastore.ts";
+import { type ConfigViolation, configViolations, effectiveConfig, type IPAMConfig } from "./config-rules.ts";
+import { IpamError } from "./errors.ts";
+import { retryLostRaces } from "./retry.ts";
+
+export * from "./config-rules.ts";
+
+export interface ConfigOptions extends CallOptions {
+  /** The calling host is a Windows node, where strictAffinity must be true. */
+  readonly windowsHost?: boolean | undefined;
+}
+
+/** Fields to change. An absent one stays as stored; `null` removes the stored VM address persistence. */
+export interface ConfigChanges {
+  readonly strictAffinity?: boolean | undefined;
+  readonly autoAllocateBlocks?: boolean | undefined;
+  readonly maxBlocksPerHost?: number | undefined;
+  readonly ipCooldownSeconds?: number | undefined;
+  readonly kubeVirtVMAddressPersistence?: IPAMConfig["kubeVirtVMAddressPersistence"] | null | undefined;
+}
+
+export interface SetConfigResult {
+  readonly config: IPAMConfig;
+  /** False where the stored values were already these. */
+  readonly written: boolean;
+  /** As stored now; undefined where there was nothing to change and nothing is stored. */
+  readonly object: IPAMConfiguration | undefined;
+}
+
+/**
+ * The configuration in force. Never writes: where nothing is stored, the defaults hold.
+ * Values out of range that a v1 cluster accepts are passed on as they are.
+ * @throws IpamError IPAMConfigConflict, or StrictAffinity on a Windows host, where the stored one breaks a rule
+ */
+export async function getIPAMConfig(datastore: Datastore, options: ConfigOptions = {}): Promise<IPAMConfig> {
+  const config = effectiveConfig((await stored(datastore, options))?.spec);
+  refuse(
+    "cannot be used",
+    configViolations(config, options).filter(({ scope }) => scope !== "value"),
+  );
+  return config;
+}
+
+/**
+ * Changes the named fields and nothing else. The rules are asked of the result, so that a stored configuration which
+ * breaks one can be repaired; a stored value out of range that is not being changed is left alone.
+ * @throws IpamError IPAMConfigConflict naming every broken rule, StrictAffinity on a Windows host, MaxRetries
+ */
+export async function setIPAMConfig(
+  datastore: Datastore,
+  changes: ConfigChanges,
+  options: ConfigOptions = {},
+): Promise<SetConfigResult> {
+  return retryLostRaces(() => setOnce(datastore, named(changes), options), {
+    what: `writing IPAMConfiguration "${SINGLETON_NAME}"`,
+    signal: options.signal,
+    // A create that found the row, and an update that found it gone, lost a race as well.
+    lost: ["Conflict", "AlreadyExists", "NotFound"],
+  });
+}
+
+async function setOnce(datastore: Datastore, changes: ConfigChanges, options: ConfigOptions): Promise<SetConfigResult> {
+  const object = await stored(datastore, options);
+  const spec = changedSpec(object?.spec, changes);
+  const config = effectiveConfig(spec);
+  const broken = configViolations(config, options);
+  refuse(
+    "is refused",
+    broken.filter(({ scope, fields }) => scope !== "value" || fields.some((f) => f in changes)),
+  );
+  if (Object.keys(changes).length === 0 || (object && sameValues(object.spec, spec))) {
+    return { config, written: false, object };
+  }
+  const written = await (object
+    ? datastore.update<"IPAMConfiguration">({ ...object, spec }, options)
+    : datastore.create<"IPAMConfiguration">(configuration(spec), options));
+  return { config: effectiveConfig(written.spec), written: true, object: written };
+}
+
+async function stored(datastore: Datastore, { signal }: CallOptions): Promise<IPAMConfiguration | undefined> {
+  try {
+    return await datastore.get("IPAMConfiguration", SINGLETON_NAME, signal ? { signal } : {});
+  } catch (error) {
+    if (isDatastoreError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}
+
+const configuration = (spec: IPAMConfigurationSpec): IPAMConfiguration => ({
+  apiVersion: V3_API_VERSION,
+  kind: "IPAMConfiguration",
+  metadata: { name: SINGLETON_NAME },
+  spec,
+});
+
+/** An explicit `undefined` means the same as leaving the field out. */
+const named = (changes: ConfigChanges): ConfigChanges =>
+  Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+
+/** Both booleans are always written: the v1 schema requires them. A 0 is left out, as Calico leaves it out. */
+function changedSpec(spec: IPAMConfigurationSpec | undefined, changes: ConfigChanges): IPAMConfigurationSpec {
+  const { strictAffinity, autoAllocateBlocks } = effectiveConfig(spec);
+  const next: Record<string, unknown> = { strictAffinity, autoAllocateBlocks, ...spec };
+  for (const [field, value] of Object.entries(changes)) {
+    if (value === null || value === 0) delete next[field];
+    else next[field] = value;
+  }
+  return next as IPAMConfigurationSpec;
+}
+
+/** A default that is stored and one that is not are the same value, except for the persistence, which can be unset. */
+function sameValues(before: IPAMConfigurationSpec, after: IPAMConfigurationSpec): boolean {
+  const values = (spec: IPAMConfigurationSpec) =>
+    Object.values({ ...effectiveConfig(spec), set: spec.kubeVirtVMAddressPersistence }).join();
+  return values(before) === values(after);
+}
+
+function refuse(verdict: string, violations: readonly ConfigViolation[]): void {
+  if (violations.length === 0) return;
+  const details = violations.map(({ message }) => message);
+  const code = violations.every(({ scope }) => scope === "host") ? "StrictAffinity" : "IPAMConfigConflict";
+  throw new IpamError(code, `IPAMConfiguration "${SINGLETON_NAME}" ${verdict}: ${details.join("; ")}`, { details });
+}

@@ -4,14 +4,23 @@
  * Each schema yields the TypeScript type, the CRD schema (a `.describe` on every field, CRD-only keywords through
  * `.meta`), the embedded store's validation and the reference page. Wire types are loose: a field that a newer
  * Calico adds survives a read-modify-write. 64-bit numbers are bigint.
+ *
+ * `.meta` holds what only the CRDs say, so that reading stays tolerant of older data: keywords for both generations, and
+ * under `v1` or `v3` those of one generation (`undefined` takes one away). `crdRequired` makes a field required there.
  */
 import { z } from "zod";
-import { objectMeta } from "./meta.ts";
+import { ipPoolCidrRules, ipPoolRules } from "./ippool-rules.ts";
+import { condition, objectMeta } from "./meta.ts";
 
 export const V3_API_VERSION = "projectcalico.org/v3";
 
 /** Sequence numbers are nanoseconds since the epoch (about 1.8e18): beyond what a double holds. */
 const int64 = z.bigint().meta({ type: "integer", format: "int64" });
+
+const atomicList = { v3: { "x-kubernetes-list-type": "atomic" } };
+/** Only the v3 schemas of blocks and affinities say that a CIDR must be one. */
+const cidrInV3 = { v3: { format: "cidr" } };
+const UNCHANGEABLE = { rule: "self == oldSelf", reason: "FieldValueForbidden" };
 
 const attributeMap = z.record(z.string(), z.string());
 
@@ -28,28 +37,26 @@ export const allocationAttribute = z.looseObject({
 export type AllocationAttribute = z.infer<typeof allocationAttribute>;
 
 export const ipamBlockSpec = z.looseObject({
-  cidr: z.string().describe("Range of the block, canonical and masked.").meta({ format: "cidr" }),
+  cidr: z.string().describe("Range of the block, canonical and masked.").meta(cidrInV3),
   affinity: z
     .string()
     .optional()
     .describe("Owner of the block, `host:<node>` or `virtual:<name>`; absent when nobody owns it.")
-    .meta({ pattern: "^(host|virtual):[a-zA-Z0-9\\.\\-_]+$" }),
+    .meta({ v3: { pattern: "^(host|virtual):[a-zA-Z0-9\\.\\-_]+$" } }),
   affinityClaimTime: z.string().optional().describe("When the owner claimed the block.").meta({ format: "date-time" }),
   allocations: z
     .array(z.int().nullable())
     .describe("One entry per address: null when free, else an index into attributes.")
-    .meta({ "x-kubernetes-list-type": "atomic" }),
-  unallocated: z
-    .array(z.int())
-    .describe("Free ordinals, the next to hand out first.")
-    .meta({ "x-kubernetes-list-type": "atomic" }),
+    .meta(atomicList),
+  unallocated: z.array(z.int()).describe("Free ordinals, the next to hand out first.").meta(atomicList),
   attributes: z
     .array(allocationAttribute)
     .describe("What is known of the allocations; entries are shared between addresses.")
-    .meta({ "x-kubernetes-list-type": "atomic" }),
+    .meta(atomicList),
   sequenceNumber: int64
     .optional()
-    .describe("Grows by one with each write of the block; starts as nanoseconds since 1970."),
+    .describe("Grows by one with each write of the block; starts as nanoseconds since 1970.")
+    .meta({ default: 0 }),
   sequenceNumberForAllocation: z
     .record(z.string(), int64)
     .optional()
@@ -62,11 +69,17 @@ export type IPAMBlockSpec = z.infer<typeof ipamBlockSpec>;
 export const AFFINITY_STATES = ["", "confirmed", "pending", "pendingDeletion"] as const;
 
 export const blockAffinitySpec = z.looseObject({
-  state: z.enum(AFFINITY_STATES).describe("Where the claim stands; empty on data older than states (means confirmed)."),
+  state: z
+    .enum(AFFINITY_STATES)
+    .describe("Where the claim stands; empty on data older than states (means confirmed).")
+    .meta({ v1: { enum: undefined } }),
   node: z.string().describe("Host that claims the block."),
   type: z.string().optional().describe("`host` or `virtual`; absent means host."),
-  cidr: z.string().describe("Range of the claimed block.").meta({ format: "cidr" }),
-  deleted: z.boolean().describe("Set on an affinity that is being deleted; readers treat it as gone."),
+  cidr: z.string().describe("Range of the claimed block.").meta(cidrInV3),
+  deleted: z
+    .boolean()
+    .describe("Set on an affinity that is being deleted; readers treat it as gone.")
+    .meta({ v1: { type: "string" }, v3: { default: false } }),
 });
 export type BlockAffinitySpec = z.infer<typeof blockAffinitySpec>;
 
@@ -84,48 +97,109 @@ export const ipamConfigurationSpec = z.looseObject({
   strictAffinity: z
     .boolean()
     .optional()
-    .describe("True: addresses come only from the node's own blocks, none are borrowed."),
-  autoAllocateBlocks: z.boolean().optional().describe("False: nodes claim no new blocks. Absent means true."),
+    .describe("True: addresses come only from the node's own blocks, none are borrowed.")
+    .meta({ crdRequired: true, v3: { default: false } }),
+  autoAllocateBlocks: z
+    .boolean()
+    .optional()
+    .describe("False: nodes claim no new blocks. Absent means true.")
+    .meta({ crdRequired: true, v3: { default: true } }),
   maxBlocksPerHost: z
     .int()
     .optional()
-    .describe("Most blocks one node may own. 0 means the library's default, 20. Above 0 needs strictAffinity: true."),
+    .describe("Most blocks one node may own. 0 means the library's default, 20. Above 0 needs strictAffinity: true.")
+    .meta({
+      minimum: 0,
+      v1: { maximum: 2_147_483_647 },
+      v3: { maximum: 1_000_000, format: "int32", default: 0 },
+    }),
   kubeVirtVMAddressPersistence: vmAddressPersistence
     .optional()
     .describe("Whether a KubeVirt VM keeps its address across restart and migration. Absent means Enabled."),
   ipCooldownSeconds: z
     .int()
     .optional()
-    .describe("Seconds a released address rests before it can be handed out again, 0 to 1200."),
+    .describe("Seconds a released address rests before it can be handed out again, 0 to 1200.")
+    .meta({ minimum: 0, maximum: 1200, v3: { format: "int32" } }),
 });
 export type IPAMConfigurationSpec = z.infer<typeof ipamConfigurationSpec>;
 
-export const ipPoolSpec = z.looseObject({
-  cidr: z.string().describe("Range of the pool."),
-  vxlanMode: z.string().optional().describe("VXLAN encapsulation: Never, Always or CrossSubnet."),
-  ipipMode: z.string().optional().describe("IP-in-IP encapsulation: Never, Always or CrossSubnet."),
-  natOutgoing: z.boolean().optional().describe("Whether traffic that leaves the pool is masqueraded."),
-  disabled: z.boolean().optional().describe("True: no new addresses from this pool."),
-  disableBGPExport: z.boolean().optional().describe("True: routes of this pool are not exported over BGP."),
-  blockSize: z
-    .int()
-    .optional()
-    .describe("Prefix length of the pool's blocks; 26 for IPv4 and 122 for IPv6 when absent."),
-  nodeSelector: z.string().optional().describe("Nodes that may draw from the pool; all() when absent."),
-  namespaceSelector: z.string().optional().describe("Namespaces whose pods may draw from the pool; any when absent."),
-  allowedUses: z
-    .array(z.string())
-    .optional()
-    .describe("Workload, Tunnel, LoadBalancer; Workload and Tunnel when absent."),
-  assignmentMode: z.string().optional().describe("Automatic, or Manual: only when the pool is asked for by name."),
-});
+const encapsulationMode = { enum: ["Never", "Always", "CrossSubnet"] };
+const selector = { maxLength: 1024 };
+
+export const ipPoolSpec = z
+  .looseObject({
+    cidr: z
+      .string()
+      .describe("Range of the pool, strictly masked; cannot be changed.")
+      .meta({
+        format: "cidr",
+        maxLength: 48,
+        "x-kubernetes-validations": [{ ...UNCHANGEABLE, message: "cidr cannot be changed" }, ...ipPoolCidrRules],
+      }),
+    vxlanMode: z
+      .string()
+      .optional()
+      .describe("VXLAN encapsulation: Never, Always or CrossSubnet; Never when absent.")
+      .meta(encapsulationMode),
+    ipipMode: z
+      .string()
+      .optional()
+      .describe("IP-in-IP encapsulation, IPv4 only: Never, Always or CrossSubnet; Never when absent.")
+      .meta(encapsulationMode),
+    natOutgoing: z.boolean().optional().describe("Whether traffic that leaves the pool is masqueraded."),
+    disabled: z.boolean().optional().describe("True: no new addresses from this pool."),
+    disableBGPExport: z.boolean().optional().describe("True: routes of this pool are not exported over BGP."),
+    blockSize: z
+      .int()
+      .optional()
+      .describe(
+        "Prefix length of the pool's blocks, 20 to 32 for IPv4 (26 when absent or 0), 116 to 128 for IPv6 (122); " +
+          "cannot be changed.",
+      )
+      .meta({
+        minimum: 0,
+        maximum: 128,
+        "x-kubernetes-validations": [{ ...UNCHANGEABLE, message: "blockSize cannot be changed" }],
+      }),
+    nodeSelector: z
+      .string()
+      .optional()
+      .describe("Nodes that may draw from the pool; all() when absent.")
+      .meta({ ...selector, default: "all()" }),
+    namespaceSelector: z
+      .string()
+      .optional()
+      .describe("Namespaces whose pods may draw from the pool; any when absent.")
+      .meta(selector),
+    allowedUses: z
+      .array(z.string().meta({ enum: ["Workload", "Tunnel", "LoadBalancer"] }))
+      .optional()
+      .describe("Workload, Tunnel, LoadBalancer; Workload and Tunnel when absent or empty.")
+      .meta({ maxItems: 10, "x-kubernetes-list-type": "set" }),
+    assignmentMode: z
+      .string()
+      .optional()
+      .describe("Automatic, or Manual: only when the pool is asked for by name.")
+      .meta({ enum: ["Automatic", "Manual"], default: "Automatic" }),
+  })
+  .meta({ "x-kubernetes-validations": ipPoolRules });
 export type IPPoolSpec = z.infer<typeof ipPoolSpec>;
+
+export const ipPoolStatus = z.looseObject({
+  conditions: z
+    .array(z.looseObject(condition.shape))
+    .optional()
+    .describe("Allocatable: whether addresses are handed out from the pool, and if not, why.")
+    .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] }),
+});
 
 export const ipReservationSpec = z.looseObject({
   reservedCIDRs: z
-    .array(z.string())
+    .array(z.string().meta({ format: "cidr" }))
     .optional()
-    .describe("Ranges and addresses that are never handed out automatically."),
+    .describe("Ranges and addresses that are never handed out automatically.")
+    .meta({ "x-kubernetes-list-type": "set" }),
 });
 export type IPReservationSpec = z.infer<typeof ipReservationSpec>;
 
@@ -143,7 +217,7 @@ export const v3Schemas = {
   BlockAffinity: wireObject("BlockAffinity", blockAffinitySpec),
   IPAMHandle: wireObject("IPAMHandle", ipamHandleSpec),
   IPAMConfiguration: wireObject("IPAMConfiguration", ipamConfigurationSpec),
-  IPPool: wireObject("IPPool", ipPoolSpec),
+  IPPool: wireObject("IPPool", ipPoolSpec).extend({ status: ipPoolStatus.optional() }),
   IPReservation: wireObject("IPReservation", ipReservationSpec),
 } as const;
 

@@ -1,0 +1,249 @@
+/**
+ * The operator's flags. Each is also an environment variable (`--log-level` is IPAM_OPERATOR_LOG_LEVEL); the flag wins.
+ * One table makes the command line, its help and docs/reference/operator-flags.md.
+ */
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { LOG_ENCODINGS, LOG_LEVELS, type LogEncoding, type LogLevel } from "./log.ts";
+import type { BindAddress } from "./probes.ts";
+import { VERSION } from "./version.ts";
+
+/** Where the data is kept: chosen by the operator (`auto`), one of the two API groups, or a file of its own. */
+export type DatastoreChoice = "auto" | "v1" | "v3" | { readonly embedded: string };
+
+/** A server that is not wanted. */
+export type Off = "off";
+
+export interface OperatorOptions {
+  readonly kubeconfig?: string;
+  readonly context?: string;
+  readonly namespace?: string;
+  readonly datastore: DatastoreChoice;
+  readonly manifests: string;
+  readonly rbacSubjects?: string;
+  readonly metricsBindAddress: BindAddress | Off;
+  readonly healthProbeBindAddress: BindAddress | Off;
+  readonly inspectBindAddress: BindAddress | Off;
+  readonly leaderElect: boolean;
+  readonly leaderElectLeaseDuration: number;
+  readonly leaderElectRenewDeadline: number;
+  readonly leaderElectRetryPeriod: number;
+  readonly leaderElectReleaseOnCancel: boolean;
+  readonly concurrent: number;
+  readonly resyncPeriod: number;
+  readonly reconcileTimeout: number;
+  readonly gracefulShutdownTimeout: number;
+  readonly kubeApiQps: number;
+  readonly kubeApiBurst: number;
+  readonly watchIdleTimeout: number;
+  readonly discoveryPeriod: number;
+  readonly logLevel: LogLevel;
+  /** Undefined: text on a terminal with the embedded store, JSON everywhere else. */
+  readonly logEncoding?: LogEncoding;
+}
+
+interface FlagRow {
+  readonly name: keyof OperatorOptions;
+  /** Placeholder of the value; flags without one are true or false. */
+  readonly value?: string;
+  /** As a person would write it; absent: none. */
+  readonly default?: string;
+  readonly parse?: (text: string) => unknown;
+  readonly help: string;
+}
+
+/** Every flag but --help and --version, in the order of the help. */
+export const FLAGS: readonly FlagRow[] = [
+  flag("kubeconfig", "FILE", undefined, "Work on the cluster this file names. KUBECONFIG is not looked at."),
+  flag("context", "NAME", undefined, "Context of the kubeconfig; its current one when absent."),
+  flag("namespace", "NAME", undefined, "Namespace of the lease; the pod's own, or ipam-operator, when absent."),
+  flag("datastore", "WHERE", "auto", "auto, v1 (crd.projectcalico.org), v3 or embedded:FILE.", parseDatastore),
+  flag("manifests", "DIR", "examples", "Embedded store: folder of YAML files to read and watch."),
+  flag("rbacSubjects", "FILE", undefined, "YAML file of who gets which of the product's roles."),
+  flag("metricsBindAddress", "ADDRESS", ":8080", "Where /metrics is served; 0 serves none.", parseAddress),
+  flag("healthProbeBindAddress", "ADDRESS", ":8081", "Where /healthz and /readyz are served; 0: none.", parseAddress),
+  flag("inspectBindAddress", "ADDRESS", "0", "Node's inspector, on loopback only; 0: off.", parseLoopback),
+  toggle("leaderElect", true, "Work only while holding the lease, so that replicas take turns."),
+  flag("leaderElectLeaseDuration", "TIME", "15s", "How long others wait after the last renewal.", parseDuration),
+  flag("leaderElectRenewDeadline", "TIME", "10s", "How long renewing is tried before giving up.", parseDuration),
+  flag("leaderElectRetryPeriod", "TIME", "2s", "Time between two tries.", parseDuration),
+  toggle("leaderElectReleaseOnCancel", true, "Give the lease back on a clean stop, for a fast hand-over."),
+  flag("concurrent", "COUNT", "2", "Reconciliations at once, per controller.", parseCount),
+  flag("resyncPeriod", "TIME", "10h", "Look at everything again this often: a safety net.", parseDuration),
+  flag("reconcileTimeout", "TIME", "60s", "Longest one reconciliation may take.", parseDuration),
+  flag("gracefulShutdownTimeout", "TIME", "25s", "Longest a clean stop may take.", parseDuration),
+  flag("kubeApiQps", "COUNT", "50", "Requests per second to the API server, sustained.", parseCount),
+  flag("kubeApiBurst", "COUNT", "100", "Requests to the API server in a burst.", parseCount),
+  flag("watchIdleTimeout", "TIME", "90s", "Renew a watch that stays silent this long.", parseDuration),
+  flag("discoveryPeriod", "TIME", "30s", "Look this often for an API that is not installed yet.", parseDuration),
+  flag("logLevel", "LEVEL", "info", `One of ${LOG_LEVELS.join(", ")}.`, oneOf(LOG_LEVELS)),
+  flag("logEncoding", "FORM", undefined, "json or text; text on a terminal, else json.", oneOf(LOG_ENCODINGS)),
+];
+
+function flag(
+  name: keyof OperatorOptions,
+  value: string,
+  standard: string | undefined,
+  help: string,
+  parse?: (text: string) => unknown,
+): FlagRow {
+  return { name, value, help, ...(standard !== undefined && { default: standard }), ...(parse && { parse }) };
+}
+function toggle(name: keyof OperatorOptions, standard: boolean, help: string): FlagRow {
+  return { name, default: String(standard), help, parse: parseBoolean };
+}
+
+/** Why the command line cannot be used: one line for standard error. The process then exits with 2. */
+export class UsageError extends Error {
+  override readonly name = "UsageError";
+}
+
+/** Text to print instead of running: the help or the version. */
+export interface Printout {
+  readonly print: string;
+}
+
+/** @throws UsageError naming the flag or variable, the value, and what would be right */
+export function parseOptions(
+  argv: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): OperatorOptions | Printout {
+  let printed = "";
+  const command = commandOf(env).configureOutput({ writeOut: (text) => (printed += text), writeErr: () => {} });
+  try {
+    command.parse([...argv], { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode === 0) return { print: printed };
+    throw new UsageError(`${error.message.replace(/^error: /, "").replaceAll("\n", " ")} See --help.`);
+  }
+  return checked(command.opts<OperatorOptions>());
+}
+
+function commandOf(env: NodeJS.ProcessEnv): Command {
+  const command = new Command("ipam-operator")
+    .description("Keeps a cluster's IPAM configuration as one Installation says.")
+    .version(`ipam-operator ${VERSION} (node ${process.version})`, "--version", "Print the version.")
+    .helpOption("--help", "Print this help.")
+    .allowExcessArguments(false)
+    .exitOverride();
+  for (const row of FLAGS) command.addOption(optionOf(row, env));
+  return command;
+}
+
+function optionOf(row: FlagRow, env: NodeJS.ProcessEnv): Option {
+  const long = `--${kebab(row.name)}`;
+  const option = new Option(row.value === undefined ? `${long} [true|false]` : `${long} <${row.value}>`, row.help);
+  const parse = row.parse ?? ((text: string) => text);
+  if (row.value === undefined) option.preset("true");
+  option.argParser(parse);
+  const variable = envName(row.name);
+  const text = env[variable] || row.default;
+  if (text !== undefined) option.default(parsedFrom(env[variable] ? variable : long, text, parse), text);
+  return option;
+}
+
+function parsedFrom(source: string, text: string, parse: (text: string) => unknown): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    throw new UsageError(`${source} '${text}' is invalid. ${(error as Error).message}`);
+  }
+}
+
+/** Rules between flags. */
+function checked(options: OperatorOptions): OperatorOptions {
+  const {
+    leaderElectLeaseDuration: lease,
+    leaderElectRenewDeadline: deadline,
+    leaderElectRetryPeriod: retry,
+  } = options;
+  if (lease <= deadline || deadline <= retry) {
+    throw new UsageError(
+      "--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline, " +
+        "and that longer than --leader-elect-retry-period.",
+    );
+  }
+  if (options.context !== undefined && options.kubeconfig === undefined) {
+    throw new UsageError("--context needs --kubeconfig.");
+  }
+  if (typeof options.datastore === "object" && options.kubeconfig !== undefined) {
+    throw new UsageError("--datastore embedded:FILE and --kubeconfig exclude each other: leave one out.");
+  }
+  return options;
+}
+
+function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+/** The environment variable of a flag. */
+function envName(name: string): string {
+  return `IPAM_OPERATOR_${kebab(name).replaceAll("-", "_").toUpperCase()}`;
+}
+
+function parseBoolean(text: string): boolean {
+  if (text === "true" || text === "false") return text === "true";
+  throw new InvalidArgumentError("Give true or false.");
+}
+
+function parseCount(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("Give a whole number from 1 up.");
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** Milliseconds of a duration as Go writes it: `1m30s`, `500ms`, `10h`. */
+export function parseDuration(text: string): number {
+  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) throw new InvalidArgumentError("Give a time such as 30s, 5m or 1h30m.");
+  const parts = [...text.matchAll(/([\d.]+)(ms|s|m|h)/g)];
+  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (UNIT_MS[unit ?? ""] ?? 0), 0);
+}
+
+/** `:8080`, `127.0.0.1:8080`, `[::1]:8080`; `0` is off. */
+export function parseAddress(text: string): BindAddress | Off {
+  if (text === "0") return "off";
+  const match = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3]);
+  if (match === null || port > 65_535) throw new InvalidArgumentError("Give :PORT, HOST:PORT, or 0 for none.");
+  return { host: match[1] ?? (match[2] || undefined), port };
+}
+
+/** The inspector runs any code its client sends: never beyond this machine. */
+function parseLoopback(text: string): BindAddress | undefined {
+  const address = parseAddress(text.replace(/^:/, "127.0.0.1:"));
+  if (address === "off" || ["127.0.0.1", "::1", "localhost"].includes(address.host ?? "")) return address;
+  throw new InvalidArgumentError("Only loopback is allowed, such as 127.0.0.1:9229.");
+}
+
+function parseDatastore(text: string): DatastoreChoice {
+  if (text === "auto" || text === "v1" || text === "v3") return text;
+  if (text.startsWith("embedded:") && text.length > "embedded:".length) return { embedded: text.slice(9) };
+  throw new InvalidArgumentError("Give auto, v1, v3 or embedded:FILE.");
+}
+
+function oneOf<T extends string>(allowed: readonly T[]): (text: string) => T {
+  return (text) => {
+    const found = allowed.find((word) => word === text);
+    if (found === undefined) throw new InvalidArgumentError(`Give one of ${allowed.join(", ")}.`);
+    return found;
+  };
+}
+
+/** The reference page of this table, by path. */
+export function generateFlagsReference(): Map<string, string> {
+  const rows = FLAGS.map(
+    (row) => `| \`--${kebab(row.name)}\` | \`${envName(row.name)}\` | ${row.default ?? "–"} | ${row.help} |`,
+  );
+  const page = [
+    "# Flags of the operator",
+    "",
+    "Generated from `src/operator/options.ts`; change it there. The flag wins over the variable. Times are written as Go",
+    "writes them (`500ms`, `30s`, `1h30m`). A flag that cannot be used ends the process with exit code 2.",
+    "",
+    "| flag | variable | default | meaning |",
+    "|---|---|---|---|",
+    ...rows,
+    "",
+  ];
+  return new Map([["docs/reference/operator-flags.md", page.join("\n")]]);
+}

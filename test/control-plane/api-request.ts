@@ -1,0 +1,37 @@
+/** One plain HTTPS call to an API server, for the control plane itself; the code under test has its own client. */
+import { request } from "node:https";
+
+/** Where an API server is, and how to trust it. */
+export interface Endpoint {
+  readonly server: string;
+  readonly caData: string;
+}
+
+export interface ApiResponse {
+  readonly status: number;
+  readonly body: string;
+}
+
+/** Calls `path` with a bearer token; answers with any status, rejects only when there is no answer. */
+export function apiRequest(
+  { server, caData }: Endpoint,
+  token: string,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<ApiResponse> {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+  const options = { method, headers, ca: caData, agent: false, timeout: 10_000 };
+  return new Promise((resolve, reject) => {
+    const call = request(new URL(path, server), options, (response) => {
+      let text = "";
+      response.setEncoding("utf8").on("data", (chunk) => {
+        text += chunk;
+      });
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, body: text })).on("error", reject);
+    });
+    call.on("timeout", () => call.destroy(new Error(`no answer from ${server}${path} within 10 s`)));
+    call.on("error", reject);
+    call.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}

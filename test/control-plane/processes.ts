@@ -1,0 +1,81 @@
+/** The servers a control plane starts, and the promise that none of them outlives the process that started it. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+
+/** A server running in the background, its output in a file. */
+export interface Daemon {
+  readonly pid: number;
+  /** Whether the process has ended, by itself or killed. */
+  readonly exited: boolean;
+  /** The last lines it printed. */
+  tail(): string;
+  /** Kills it (no farewell) and waits until it is gone. */
+  kill(): Promise<void>;
+}
+
+/** Starts `command` with its output in `dir/name.log` and its process id in `dir/name.pid`, where the guardian finds it. */
+export async function startDaemon(dir: string, name: string, command: string, args: string[]): Promise<Daemon> {
+  const logFile = join(dir, `${name}.log`);
+  const log = openSync(logFile, "a");
+  const child = spawn(command, args, { cwd: dir, stdio: ["ignore", log, log] });
+  closeSync(log);
+  await once(child, "spawn");
+  child.unref();
+  writeFileSync(join(dir, `${name}.pid`), String(child.pid));
+  const hasExited = () => child.exitCode !== null || child.signalCode !== null;
+  return {
+    pid: child.pid!,
+    get exited() {
+      return hasExited();
+    },
+    tail: () => readFileSync(logFile, "utf8").split("\n").slice(-15).join("\n"),
+    kill: () => killAndWait(child, hasExited),
+  };
+}
+
+async function killAndWait(child: ChildProcess, hasExited: () => boolean): Promise<void> {
+  if (hasExited()) return;
+  child.ref();
+  child.kill("SIGKILL");
+  await once(child, "exit");
+}
+
+/**
+ * Starts a shell that waits for the end of its input, which comes when this process dies, however it dies; then it kills
+ * every process with a pid file in `dir` and removes `dir`. Returns the function that lets it do so now.
+ */
+export function startGuardian(dir: string): () => Promise<void> {
+  const script = 'cat >/dev/null; for f in "$0"/*.pid; do kill -9 "$(cat "$f")" 2>/dev/null; done; rm -rf "$0"';
+  const guardian = spawn("sh", ["-c", script, dir], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
+  guardian.unref();
+  (guardian.stdin as unknown as { unref(): void }).unref();
+  return async () => {
+    guardian.ref();
+    guardian.stdin.end();
+    await once(guardian, "exit");
+  };
+}
+
+/** Finds `count` free loopback ports below the range from which the system gives ports to outgoing connections. */
+export async function freePorts(count: number): Promise<number[]> {
+  const ports = new Set<number>();
+  while (ports.size < count) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    if (await isFree(port)) ports.add(port);
+  }
+  return [...ports];
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  const listening = new Promise<boolean>((resolve) => {
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => resolve(true));
+  });
+  const free = await listening;
+  await new Promise<void>((resolve) => (free ? server.close(() => resolve()) : resolve()));
+  return free;
+}

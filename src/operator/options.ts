@@ -209,7 +209,7 @@ export function parseAddress(text: string): BindAddress | Off {
 }
 
 /** The inspector runs any code its client sends: never beyond this machine. */
-function parseLoopback(text: string): BindAddress | undefined {
+function parseLoopback(text: string): BindAddress | Off {
   const address = parseAddress(text.replace(/^:/, "127.0.0.1:"));
   if (address === "off" || ["127.0.0.1", "::1", "localhost"].includes(address.host ?? "")) return address;
   throw new InvalidArgumentError("Only loopback is allowed, such as 127.0.0.1:9229.");

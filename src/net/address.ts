@@ -1,0 +1,39 @@
+/** IP addresses as bigint, read and printed as Go's net/netip does: canonical text is what names and data are compared by. */
+import ipaddr from "ipaddr.js";
+
+export type IpVersion = 4 | 6;
+
+export interface Address {
+  readonly version: IpVersion;
+  readonly value: bigint;
+}
+
+/** Number of bits of an address. */
+export function width(version: IpVersion): 32 | 128 {
+  return version === 4 ? 32 : 128;
+}
+
+/**
+ * Reads one address; undefined where the text is none. Refused besides nonsense, because two readers would disagree:
+ * leading zeros and short forms of IPv4, zone ids, groups of more than four digits, IPv4-mapped IPv6.
+ */
+export function parseAddress(text: string): Address | undefined {
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return fromBytes(4, ipaddr.IPv4.parse(text).toByteArray());
+  if (!isStrictIPv6(text)) return undefined;
+  const parsed = ipaddr.IPv6.parse(text);
+  return parsed.isIPv4MappedAddress() ? undefined : fromBytes(6, parsed.toByteArray());
+}
+
+/** Canonical text: dotted decimal, or RFC 5952. */
+export function formatAddress(address: Address): string {
+  const hex = address.value.toString(16).padStart(width(address.version) / 4, "0");
+  return ipaddr.fromByteArray([...Buffer.from(hex, "hex")]).toString();
+}
+
+function fromBytes(version: IpVersion, bytes: number[]): Address {
+  return { version, value: BigInt(`0x${Buffer.from(bytes).toString("hex")}`) };
+}
+
+function isStrictIPv6(text: string): boolean {
+  return /^[0-9a-f:.]+$/i.test(text) && !/[0-9a-f]{5}/i.test(text) && ipaddr.IPv6.isValid(text);
+}

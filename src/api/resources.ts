@@ -117,16 +117,13 @@ export const installationResource: Resource = {
   categories: ["ipam-operator"],
   statusSubresource: true,
   printerColumns: [
-    { name: "Policy", type: "string", jsonPath: ".spec.managementPolicy" },
     { name: "Ready", type: "string", jsonPath: ".status.conditions[?(@.type=='Ready')].status" },
     { name: "Reason", type: "string", jsonPath: ".status.conditions[?(@.type=='Ready')].reason" },
-    { name: "Stalled", type: "string", jsonPath: ".status.conditions[?(@.type=='Stalled')].reason" },
+    { name: "Policy", type: "string", jsonPath: ".spec.managementPolicy" },
     { name: "Strict", type: "boolean", jsonPath: ".status.effective.strictAffinity" },
-    { name: "AutoAllocate", type: "boolean", jsonPath: ".status.effective.autoAllocateBlocks", priority: 1 },
     { name: "MaxBlocks", type: "integer", jsonPath: ".status.effective.maxBlocksPerHost" },
     { name: "Cooldown", type: "integer", jsonPath: ".status.effective.ipCooldownSeconds" },
-    { name: "API", type: "string", jsonPath: ".status.datastore.apiGroup", priority: 1 },
-    { name: "LastDrift", type: "string", jsonPath: ".status.lastDrift", priority: 1 },
+    { name: "Message", type: "string", jsonPath: ".status.conditions[?(@.type=='Ready')].message", priority: 1 },
     age,
   ],
 };

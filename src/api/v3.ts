@@ -6,7 +6,7 @@
  * Calico adds survives a read-modify-write. 64-bit numbers are bigint.
  *
  * `.meta` holds what only the CRDs say, so that reading stays tolerant of older data: keywords for both generations, and
- * under `v1` or `v3` those of one generation (`undefined` takes one away). `crdRequired` makes a field required there.
+ * under `v1` or `v3` those of one generation (`null` takes one away). `crdRequired` makes a field required there.
  */
 import { z } from "zod";
 import { ipPoolCidrRules, ipPoolRules } from "./ippool-rules.ts";
@@ -72,7 +72,7 @@ export const blockAffinitySpec = z.looseObject({
   state: z
     .enum(AFFINITY_STATES)
     .describe("Where the claim stands; empty on data older than states (means confirmed).")
-    .meta({ v1: { enum: undefined } }),
+    .meta({ v1: { enum: null } }),
   node: z.string().describe("Host that claims the block."),
   type: z.string().optional().describe("`host` or `virtual`; absent means host."),
   cidr: z.string().describe("Range of the claimed block.").meta(cidrInV3),
@@ -188,7 +188,7 @@ export type IPPoolSpec = z.infer<typeof ipPoolSpec>;
 
 export const ipPoolStatus = z.looseObject({
   conditions: z
-    .array(z.looseObject(condition.shape))
+    .array(z.looseObject({ ...condition.shape, type: z.string().describe("Aspect of the pool: Allocatable.") }))
     .optional()
     .describe("Allocatable: whether addresses are handed out from the pool, and if not, why.")
     .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] }),

@@ -1,0 +1,25 @@
+/** The configuration rules that one Installation can show, as CEL for its CRD, in the words of the rules' table. */
+import { CONFIG_RULES, type ConfigRule, type ConfigRuleName } from "../../src/ipam/config-rules.ts";
+import { celText, foundMessage } from "./cel.ts";
+
+/**
+ * Where a field is absent its stored value counts, which one object cannot show; but a cap is only accepted beside the
+ * strictAffinity: true that it needs.
+ */
+const CEL: Partial<Record<ConfigRuleName, string>> = {
+  AllocatesSomewhere:
+    "!(has(self.strictAffinity) && !self.strictAffinity && has(self.autoAllocateBlocks) && !self.autoAllocateBlocks)",
+  CapNeedsStrictAffinity:
+    "!has(self.maxBlocksPerHost) || self.maxBlocksPerHost <= 0 || (has(self.strictAffinity) && self.strictAffinity)",
+};
+
+/** `x-kubernetes-validations` of `spec.ipam`. */
+export function installationRules(): object[] {
+  return CONFIG_RULES.flatMap((rule) => {
+    const cel = CEL[rule.name];
+    return cel ? [{ rule: cel, message: rule.text, messageExpression: messageOf(rule) }] : [];
+  });
+}
+
+const messageOf = (rule: ConfigRule) =>
+  foundMessage(rule, (field) => `(has(self.${field}) ? string(self.${field}) : ${celText("absent")})`);

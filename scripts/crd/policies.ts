@@ -1,0 +1,77 @@
+/**
+ * The admission policy for direct writes to the IPAM configuration, in both API groups. Per rule it refuses only an
+ * object that breaks the rule while the stored one kept it: what is broken already can still be changed.
+ */
+import { stringify } from "yaml";
+import type { IpamField } from "../../src/api/installation.ts";
+import { resources } from "../../src/api/resources.ts";
+import { CONFIG_RULES, type ConfigRule, DEFAULT_CONFIG } from "../../src/ipam/config-rules.ts";
+import { foundMessage } from "./cel.ts";
+import { GENERATED } from "./crds.ts";
+
+export const POLICY_NAME = "ipam-configuration.ipam-operator.io";
+
+/** The rules between fields; those of one field stand in the CRDs. */
+const policyRules = CONFIG_RULES.filter(({ scope }) => scope === "combination");
+const fields = [...new Set(policyRules.flatMap((rule) => rule.fields))];
+
+/** The policy's manifests, refusing and only warning, by path. */
+export function generatePolicies(): Map<string, string> {
+  return new Map(
+    (["Deny", "Warn"] as const).map((action) => [
+      `crds/admission/ipam-configuration-${action.toLowerCase()}.yaml`,
+      GENERATED + [policy(), binding(action)].map((object) => stringify(object, { lineWidth: 0 })).join("---\n"),
+    ]),
+  );
+}
+
+const policy = () => ({
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingAdmissionPolicy",
+  metadata: { name: POLICY_NAME },
+  spec: {
+    failurePolicy: "Fail",
+    matchConstraints: { resourceRules: Object.values(resources.IPAMConfiguration).map(writesOf) },
+    variables: [...fields.flatMap(fieldVariables), ...policyRules.map(keptBefore)],
+    validations: policyRules.map((rule) => ({
+      expression: `${holds(rule, "")} || !variables.kept${rule.name}`,
+      message: rule.text,
+      messageExpression: foundMessage(rule, (field) => `string(variables.${field})`),
+    })),
+  },
+});
+
+const binding = (action: "Deny" | "Warn") => ({
+  apiVersion: "admissionregistration.k8s.io/v1",
+  kind: "ValidatingAdmissionPolicyBinding",
+  metadata: { name: POLICY_NAME },
+  spec: { policyName: POLICY_NAME, validationActions: [action] },
+});
+
+const writesOf = ({ group, version, plural }: { group: string; version: string; plural: string }) => ({
+  apiGroups: [group],
+  apiVersions: [version],
+  operations: ["CREATE", "UPDATE"],
+  resources: [plural],
+});
+
+/** The field's value, and the one it had (asked only of an update): absent fields count as their defaults. */
+function fieldVariables(field: IpamField) {
+  const valueIn = (object: string) => `${object}.?spec.?${field}.orValue(${DEFAULT_CONFIG[field]})`;
+  return [
+    { name: field, expression: valueIn("object") },
+    { name: `${field}Before`, expression: valueIn("oldObject") },
+  ];
+}
+
+/** A new object has broken nothing yet. */
+const keptBefore = (rule: ConfigRule) => ({
+  name: `kept${rule.name}`,
+  expression: `oldObject == null || (${holds(rule, "Before")})`,
+});
+
+function holds({ name }: ConfigRule, when: "" | "Before"): string {
+  const value = (field: IpamField) => `variables.${field}${when}`;
+  if (name === "AllocatesSomewhere") return `${value("strictAffinity")} || ${value("autoAllocateBlocks")}`;
+  return `${value("maxBlocksPerHost")} <= 0 || ${value("strictAffinity")}`;
+}

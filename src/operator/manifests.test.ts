@@ -1,0 +1,71 @@
+import { describe, expect, test } from "vitest";
+import { parseManifests } from "./manifests.ts";
+
+const head = "apiVersion: ipam-operator.io/v1alpha1\nkind: Installation\nmetadata: {name: default}\n";
+const installation = (ipam: string) => `${head}spec:\n  managementPolicy: Enforce\n  ipam:\n    ${ipam}\n`;
+
+describe("parseManifests", () => {
+  test("reads every document and the line each begins at", () => {
+    const pool = "apiVersion: projectcalico.org/v3\nkind: IPPool\nmetadata: {name: p}\nspec: {cidr: 10.0.0.0/16}\n";
+    const { manifests, problems } = parseManifests(`# a comment\n${installation("strictAffinity: true")}---\n${pool}`);
+    expect(problems).toEqual([]);
+    expect(manifests.map(({ object, line }) => [object.kind, object.metadata.name, line])).toEqual([
+      ["Installation", "default", 3],
+      ["IPPool", "p", 11],
+    ]);
+  });
+
+  test("leaves out what only a server sets", () => {
+    const { manifests } = parseManifests(
+      `${head.replace("{name: default}", "{name: default, uid: u, resourceVersion: '7', labels: {a: b}}")}` +
+        "spec: {managementPolicy: Observe}\nstatus: {conditions: []}\n",
+    );
+    expect(manifests[0]!.object).toEqual({
+      apiVersion: "ipam-operator.io/v1alpha1",
+      kind: "Installation",
+      metadata: { name: "default", labels: { a: "b" } },
+      spec: { managementPolicy: "Observe" },
+    });
+  });
+
+  test.each([
+    [
+      "a cap without strict affinity",
+      installation("maxBlocksPerHost: 4"),
+      7,
+      "MaxBlocksPerHost requires StrictAffinity",
+    ],
+    [
+      "both off",
+      installation("autoAllocateBlocks: false\n    strictAffinity: false"),
+      8,
+      "Cannot disable 'StrictAffinity' and 'AutoAllocateBlocks'",
+    ],
+    ["a misspelt field", installation("strictAfinity: true"), 7, "unknown field spec.ipam.strictAfinity"],
+    ["a value out of range", installation("ipCooldownSeconds: 1201"), 7, "spec.ipam.ipCooldownSeconds: "],
+    ["a wrong type", installation('strictAffinity: "yes"'), 7, "spec.ipam.strictAffinity: "],
+    ["a missing field", `${head}spec:\n  ipam: {}\n`, 4, "spec.managementPolicy: "],
+    ["another name", `${head.replace("default", "main")}spec: {managementPolicy: Observe}\n`, 3, "must be default"],
+    ["another kind", "apiVersion: v1\nkind: Pod\n", 2, "Pod (v1) is not kept here"],
+    [
+      "a kind of another version",
+      head.replace("v1alpha1", "v9"),
+      2,
+      "known are Installation (ipam-operator.io/v1alpha1)",
+    ],
+    ["no object at all", "just words\n", 1, "undefined (undefined) is not kept here"],
+    ["broken YAML", "a: [1\nb: }\n", 2, "not YAML: "],
+  ])("%s is a problem with its line", (_, text, line, words) => {
+    const { manifests, problems } = parseManifests(text);
+    expect(manifests).toEqual([]);
+    expect(problems[0]).toEqual({ line, message: expect.stringContaining(words) });
+  });
+
+  test("accepts what only the stored configuration can complete", () => {
+    expect(parseManifests(installation("autoAllocateBlocks: false")).problems).toEqual([]);
+  });
+
+  test("an empty file and empty documents hold nothing", () => {
+    expect(parseManifests("# nothing yet\n---\n")).toEqual({ manifests: [], problems: [] });
+  });
+});

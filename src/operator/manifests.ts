@@ -1,0 +1,147 @@
+/** YAML text to objects of the embedded store: what an API server's admission would refuse is refused here, with its line. */
+import { isScalar, LineCounter, type ParsedNode, parseAllDocuments, type YAMLError } from "yaml";
+import type { z } from "zod";
+import { INSTALLATION_API_VERSION, type Installation, installation, SINGLETON_NAME } from "../api/installation.ts";
+import { V3_API_VERSION, v3Schemas } from "../api/v3.ts";
+import type { Stored } from "../datastore/datastore.ts";
+import { CONFIG_RULES, configViolations, effectiveConfig } from "../ipam/config-rules.ts";
+
+/** Kinds a manifest may hold. Blocks, affinities and handles are the library's own records, not a person's to write. */
+export const MANIFEST_KINDS = ["Installation", "IPAMConfiguration", "IPPool", "IPReservation"] as const;
+export type ManifestKind = (typeof MANIFEST_KINDS)[number];
+
+export interface Manifest {
+  readonly object: Stored<ManifestKind>;
+  readonly line: number;
+}
+
+/** Something wrong in a file, for the person who wrote it. */
+export interface ManifestProblem {
+  readonly line: number;
+  readonly message: string;
+}
+
+export interface ParsedManifests {
+  readonly manifests: readonly Manifest[];
+  readonly problems: readonly ManifestProblem[];
+}
+
+const SCHEMAS = {
+  Installation: installation.omit({ status: true }),
+  IPAMConfiguration: v3Schemas.IPAMConfiguration,
+  IPPool: v3Schemas.IPPool,
+  IPReservation: v3Schemas.IPReservation,
+} as const satisfies Record<ManifestKind, z.ZodType>;
+
+/** One document of a file, with the way back from a field to its line. */
+interface Source {
+  readonly value: unknown;
+  readonly lineOf: (path: readonly PropertyKey[]) => number;
+}
+
+/** Reads every document of one file. A file with a problem should be left out as a whole. */
+export function parseManifests(text: string): ParsedManifests {
+  const lines = new LineCounter();
+  const documents = parseAllDocuments(text, { lineCounter: lines });
+  const results = documents.map((document): ParsedManifests => {
+    if (document.errors.length > 0) return { manifests: [], problems: document.errors.map(syntaxProblem) };
+    const lineOf = (path: readonly PropertyKey[]) => lineIn(document, path, lines);
+    return readDocument({ value: document.toJS(), lineOf });
+  });
+  return {
+    manifests: results.flatMap(({ manifests }) => manifests),
+    problems: results.flatMap(({ problems }) => problems),
+  };
+}
+
+function syntaxProblem(error: YAMLError): ManifestProblem {
+  return { line: error.linePos?.[0].line ?? 1, message: `not YAML: ${error.message.split("\n", 1)[0]}` };
+}
+
+/** The line of a field; of what holds it where the field itself is missing. */
+function lineIn(
+  document: ReturnType<typeof parseAllDocuments>[number],
+  path: readonly PropertyKey[],
+  lines: LineCounter,
+) {
+  for (let length = path.length; length > 0; length--) {
+    const parent = document.getIn(path.slice(0, length - 1), true) as { items?: unknown } | undefined;
+    const pair = Array.isArray(parent?.items)
+      ? parent.items.find((item) => keyOf(item) === path[length - 1])
+      : undefined;
+    const offset = (pair as { key?: ParsedNode } | undefined)?.key?.range[0];
+    if (offset !== undefined) return lines.linePos(offset).line;
+  }
+  return lines.linePos((document.contents as ParsedNode | null)?.range[0] ?? 0).line;
+}
+
+function keyOf(item: unknown): unknown {
+  const { key } = (item ?? {}) as { key?: unknown };
+  return isScalar(key) ? key.value : undefined;
+}
+
+function readDocument({ value, lineOf }: Source): ParsedManifests {
+  if (value === null || value === undefined) return { manifests: [], problems: [] };
+  const kind = kindOf(value);
+  if (kind === undefined) return { manifests: [], problems: [{ line: lineOf(["kind"]), message: unknownKind(value) }] };
+  const parsed = SCHEMAS[kind].safeParse(value);
+  if (!parsed.success) {
+    return { manifests: [], problems: parsed.error.issues.map((issue) => schemaProblem(issue, lineOf)) };
+  }
+  const object = cleaned(parsed.data as Stored<ManifestKind>);
+  const problems = rulesBroken(object, lineOf);
+  return problems.length > 0
+    ? { manifests: [], problems }
+    : { manifests: [{ object, line: lineOf(["kind"]) }], problems: [] };
+}
+
+function kindOf(value: unknown): ManifestKind | undefined {
+  const { apiVersion, kind } = value as { apiVersion?: unknown; kind?: unknown };
+  const known = MANIFEST_KINDS.find((name) => name === kind);
+  const wanted = known === "Installation" ? INSTALLATION_API_VERSION : V3_API_VERSION;
+  return apiVersion === wanted ? known : undefined;
+}
+
+function unknownKind(value: unknown): string {
+  const { apiVersion, kind } = value as { apiVersion?: unknown; kind?: unknown };
+  const known = MANIFEST_KINDS.map((name) => `${name} (${SCHEMAS[name].shape.apiVersion.value})`).join(", ");
+  return `${String(kind)} (${String(apiVersion)}) is not kept here; known are ${known}`;
+}
+
+function schemaProblem(issue: z.core.$ZodIssue, lineOf: Source["lineOf"]): ManifestProblem {
+  const at = issue.path.join(".");
+  if (issue.code === "unrecognized_keys") {
+    const path = [...issue.path, issue.keys[0] ?? ""];
+    return { line: lineOf(path), message: `unknown field ${path.join(".")}; look for a misspelling` };
+  }
+  return { line: lineOf(issue.path), message: `${at}: ${issue.message}` };
+}
+
+/** Only what a person writes: server-set metadata and status of a copied object are left out. */
+function cleaned(object: Stored<ManifestKind>): Stored<ManifestKind> {
+  const { name, labels, annotations } = object.metadata;
+  const metadata = { name, ...(labels && { labels }), ...(annotations && { annotations }) };
+  const { status: _, ...rest } = object as Stored<ManifestKind> & { status?: unknown };
+  return { ...rest, metadata } as Stored<ManifestKind>;
+}
+
+function rulesBroken(object: Stored<ManifestKind>, lineOf: Source["lineOf"]): ManifestProblem[] {
+  if (object.kind !== "Installation") return [];
+  const { name } = object.metadata;
+  const misnamed = { line: lineOf(["metadata", "name"]), message: `the name must be ${SINGLETON_NAME}, not ${name}` };
+  return [...(name === SINGLETON_NAME ? [] : [misnamed]), ...combinationsBroken(object, lineOf)];
+}
+
+/** The cross-field rules that one Installation can show, as the CRD has them; an absent field's stored value may mend the first. */
+function combinationsBroken({ spec }: Installation, lineOf: Source["lineOf"]): ManifestProblem[] {
+  const { ipam } = spec;
+  if (ipam === undefined) return [];
+  const open = ipam.strictAffinity === undefined || ipam.autoAllocateBlocks === undefined ? "AllocatesSomewhere" : "";
+  const combinations = CONFIG_RULES.filter(({ scope, name }) => scope === "combination" && name !== open);
+  return configViolations(effectiveConfig(ipam))
+    .filter(({ rule }) => combinations.some(({ name }) => name === rule))
+    .map(({ fields, message }) => {
+      const shown = fields.find((field) => ipam[field] !== undefined) ?? "";
+      return { line: lineOf(["spec", "ipam", shown]), message };
+    });
+}

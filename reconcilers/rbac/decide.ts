@@ -1,0 +1,84 @@
+/** The decision of the RBAC reconciler, apart from I/O: what is wanted and what was found, in; what to do, out. */
+import { clusterRole, clusterRoleBinding, MANAGED_BY } from "../../rbac/objects.ts";
+import { GRANTED_ROLES, type GrantedRole, PRODUCT, roleName } from "../../rbac/permissions.ts";
+import type { Generation } from "../../rbac/rules.ts";
+import type { RoleSubjects } from "../../rbac/subjects.ts";
+import { differences, foreignAggregation, immutableDifferences, type RbacObject } from "./difference.ts";
+
+/** One object of ours by its place, whether it is to be there (`wanted`) and is there (`found`). */
+export interface Slot {
+  readonly kind: "ClusterRole" | "ClusterRoleBinding";
+  readonly name: string;
+  readonly wanted: RbacObject | undefined;
+}
+
+export type Action =
+  | { readonly do: "create"; readonly object: RbacObject; readonly because: string }
+  | { readonly do: "update"; readonly object: RbacObject; readonly because: string }
+  /** Delete what was found, then create. */
+  | { readonly do: "replace"; readonly found: RbacObject; readonly object: RbacObject; readonly because: string }
+  | { readonly do: "delete"; readonly found: RbacObject; readonly because: string }
+  /** Somebody else's: not touched; `because` says whose and what to do. */
+  | { readonly do: "leave"; readonly found: RbacObject; readonly because: string };
+
+/** Everything the operator keeps, roles first: a role for each, a binding for each that somebody is to have. */
+export function slots(served: readonly Generation[], subjects: RoleSubjects): readonly Slot[] {
+  const roles = GRANTED_ROLES.map((role) => slot("ClusterRole", role, clusterRole(role, served)));
+  const bindings = GRANTED_ROLES.map((role) => {
+    const given = subjects.get(role);
+    return slot("ClusterRoleBinding", role, given?.length ? clusterRoleBinding(role, given) : undefined);
+  });
+  return [...roles, ...bindings];
+}
+
+const slot = (kind: Slot["kind"], role: GrantedRole, wanted: RbacObject | undefined): Slot => ({
+  kind,
+  name: roleName(role),
+  wanted,
+});
+
+/** @returns undefined when all is as it should be */
+export function decide(wanted: RbacObject | undefined, found: RbacObject | undefined): Action | undefined {
+  if (wanted === undefined) return found && whose(found) === undefined ? removal(found) : undefined;
+  if (found === undefined) return { do: "create", object: wanted, because: "was missing" };
+  const immutable = immutableDifferences(found, wanted);
+  const because = [...immutable, ...differences(found, wanted)].join("; ");
+  if (because === "") return undefined;
+  const owner = whose(found);
+  if (owner !== undefined) return { do: "leave", found, because: owner };
+  if (immutable.length > 0) return { do: "replace", found, object: wanted, because };
+  return { do: "update", object: mended(found, wanted), because };
+}
+
+const removal = (found: RbacObject): Action => ({
+  do: "delete",
+  found,
+  because: "nobody is to have this role any more",
+});
+
+/** What was found with our part put right; labels and annotations of others stay. */
+function mended(found: RbacObject, wanted: RbacObject): RbacObject {
+  const foreign = foreignAggregation(found, wanted);
+  const kept = Object.entries(found.metadata.labels ?? {}).filter(([label]) => !foreign.includes(label));
+  const labels = { ...Object.fromEntries(kept), ...wanted.metadata.labels };
+  return { ...found, ...wanted, metadata: { ...found.metadata, labels } };
+}
+
+const OTHER_KEEPERS = [
+  ["annotations", "argocd.argoproj.io/tracking-id", "Argo CD"],
+  ["labels", "kustomize.toolkit.fluxcd.io/name", "Flux"],
+] as const;
+
+/** Why an object is not ours to change, and what to do; undefined when it is ours. */
+function whose({ metadata }: RbacObject): string | undefined {
+  const manager = metadata.labels?.[MANAGED_BY];
+  if (manager !== PRODUCT) {
+    const has = manager === undefined ? "no such label" : `"${manager}"`;
+    return (
+      `is not this operator's (label ${MANAGED_BY}: ${PRODUCT} expected, found ${has}) and was left alone. ` +
+      "Rename or delete it, or add that label to hand it over."
+    );
+  }
+  const keeper = OTHER_KEEPERS.find(([where, key]) => metadata[where]?.[key] !== undefined);
+  return keeper && `is kept by ${keeper[2]} (${keeper[1]}) and was left alone. Take it out there to hand it over.`;
+}

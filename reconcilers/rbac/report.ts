@@ -1,0 +1,87 @@
+/** Tells people what became of each role and binding: in the log, and as events on the Installation, each state once. */
+import type { Logger } from "pino";
+import type { Installation } from "../../src/api/installation.ts";
+import { isKubeError } from "../../src/kube/types.ts";
+import type { EventRecorder } from "../../src/operator/events.ts";
+import type { Action, Slot } from "./decide.ts";
+
+interface Of {
+  readonly kind: Slot["kind"];
+  readonly name: string;
+}
+/** What became of one object in one pass. */
+export type Outcome = Of &
+  (
+    | { readonly is: "right" }
+    | { readonly is: "mended" | "different"; readonly action: Exclude<Action["do"], "leave">; readonly because: string }
+    | { readonly is: "left"; readonly because: string }
+    | { readonly is: "failed"; readonly error: unknown }
+  );
+
+export type Reporter = (outcome: Outcome, installation: Installation | undefined, log: Logger) => void;
+
+interface Message {
+  readonly type: "Normal" | "Warning";
+  readonly reason: "RbacRestored" | "RbacRemoved" | "RbacDiffers" | "RbacNotOurs" | "RbacForbidden";
+  readonly note: string;
+  readonly action: "Restore" | "Remove" | "Observe";
+}
+
+/** Remembers what was told of each object, so that a state that lasts is told once. */
+export function createReporter(events: EventRecorder): Reporter {
+  const told = new Map<string, string>();
+  return (outcome, installation, log) => {
+    const key = `${outcome.kind} ${outcome.name}`;
+    const message = messageOf(outcome);
+    const text = message && `${message.reason} ${message.note} ${installation?.metadata.uid}`;
+    if (text !== undefined && text !== told.get(key)) tell(message!, installation, log, events);
+    // What was mended may be broken in the same way again, and is then told again.
+    if (text === undefined || outcome.is === "mended") told.delete(key);
+    else told.set(key, text);
+  };
+}
+
+function tell(
+  { type, reason, note, action }: Message,
+  installation: Installation | undefined,
+  log: Logger,
+  events: EventRecorder,
+): void {
+  log[type === "Warning" ? "warn" : "info"]({ reason }, note);
+  if (installation) events.event(installation, type, reason, note, action);
+}
+
+/** Nothing to tell of what is right; other failures than missing permissions are the manager's to log and retry. */
+function messageOf(outcome: Outcome): Message | undefined {
+  const object = `${outcome.kind} ${outcome.name}`;
+  switch (outcome.is) {
+    case "right":
+      return undefined;
+    case "left":
+      return { type: "Warning", reason: "RbacNotOurs", note: `${object} ${outcome.because}`, action: "Restore" };
+    case "different": {
+      const note = `${object} would be ${DONE[outcome.action]}: it ${outcome.because}. Nothing is written while managementPolicy is Observe.`;
+      return { type: "Normal", reason: "RbacDiffers", note, action: "Observe" };
+    }
+    case "mended":
+      return mended(object, outcome.action, outcome.because);
+    case "failed":
+      return isKubeError(outcome.error, "Forbidden") ? forbidden(object, outcome.error.message) : undefined;
+  }
+}
+
+const DONE = { create: "created", update: "put right", replace: "created anew", delete: "deleted" } as const;
+
+function mended(object: string, action: keyof typeof DONE, because: string): Message {
+  if (action === "delete") {
+    return { type: "Normal", reason: "RbacRemoved", note: `${object} was deleted: ${because}.`, action: "Remove" };
+  }
+  const note = `${object} ${because}; it was ${DONE[action]}.`;
+  return { type: "Normal", reason: "RbacRestored", note, action: "Restore" };
+}
+
+/** The API server's own words name the verb and the resource, or the rule that the operator does not hold itself. */
+function forbidden(object: string, words: string): Message {
+  const note = `${object} cannot be kept: a permission is missing. Apply rbac/operator.yaml of this version. The API server says: ${words}`;
+  return { type: "Warning", reason: "RbacForbidden", note: note.slice(0, 1000), action: "Restore" };
+}

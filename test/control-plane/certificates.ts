@@ -1,6 +1,6 @@
 /** A throw-away certificate authority, and the server and client certificates it signs. */
 import "./reflect-metadata.ts";
-import { KeyObject, randomBytes } from "node:crypto";
+import { KeyObject, randomBytes, type webcrypto } from "node:crypto";
 import * as x509 from "@peculiar/x509";
 
 const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const;
@@ -56,7 +56,7 @@ export async function createCertificateAuthority(name: string): Promise<Certific
 
 async function issueFrom(
   ca: x509.X509Certificate,
-  signingKey: CryptoKey,
+  signingKey: webcrypto.CryptoKey,
   subject: x509.Name,
   extensions: x509.Extension[],
 ): Promise<Issued> {
@@ -74,7 +74,7 @@ async function issueFrom(
   return { certificate: certificate.toString("pem"), privateKey };
 }
 
-function newKeys(): Promise<CryptoKeyPair> {
+function newKeys(): Promise<webcrypto.CryptoKeyPair> {
   return crypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
 }
 

@@ -1,0 +1,113 @@
+/** What the operator says on a terminal when it works on the embedded store: in words, for someone who sees it first. */
+import { styleText } from "node:util";
+import type { Installation, InstallationStatus, IpamField } from "../api/installation.ts";
+import type { KubeObject } from "../api/meta.ts";
+import type { EventRecorder } from "./events.ts";
+import type { SyncEvent } from "./manifest-sync.ts";
+
+export interface Console extends EventRecorder {
+  /** One paragraph, as it stands. */
+  say(text: string): void;
+  /** What became of a file. */
+  file(folder: string, event: SyncEvent): void;
+  /** The Installation as it is now; says something when its answer changed. */
+  installation(object: Installation | undefined): void;
+}
+
+export interface ConsoleOptions {
+  readonly write: (text: string) => void;
+  /** What to try, after the configuration is shown for the first time. */
+  readonly nextStep: string;
+  /** Colours; off where output is no terminal. */
+  readonly colour?: boolean;
+}
+
+type Style = "green" | "yellow" | "red" | "bold" | "dim";
+
+export function createConsole({ write, nextStep, colour = false }: ConsoleOptions): Console {
+  const paint = (style: Style, text: string) => (colour ? styleText(style, text, { validateStream: false }) : text);
+  const say = (text: string) => write(`${text}\n`);
+  let shown = "";
+  let values: ReadonlyMap<string, string> = new Map();
+  let guided = false;
+  return {
+    say,
+    file: (folder, event) => say(fileLines(folder, event, paint)),
+    event: (regarding, type, reason, note) => {
+      if (type === "Warning")
+        say(`${paint("yellow", `Warning: ${note}`)} ${paint("dim", `[${reason}, ${nameOf(regarding)}]`)}`);
+    },
+    installation: (object) => {
+      const text = answerOf(object, paint);
+      if (text === shown || text === "") return;
+      shown = text;
+      say(`\n${text}`);
+      const next = valuesOf(object?.status);
+      if (next.size > 0) say(`\n${table(object?.status?.fields ?? [], values, paint)}`);
+      values = next;
+      if (!guided && next.size > 0) say(`\n${nextStep}`);
+      guided ||= next.size > 0;
+    },
+  };
+}
+
+type Paint = (style: Style, text: string) => string;
+
+function nameOf({ kind, metadata }: KubeObject): string {
+  return `${kind} ${metadata.name}`;
+}
+
+const VERBS = { created: "taken in", changed: "change taken in", deleted: "gone, so it is deleted here too" } as const;
+
+function fileLines(folder: string, event: SyncEvent, paint: Paint): string {
+  if (event.type !== "refused") return `${folder}/${event.file}: ${event.kind} ${event.name} ${VERBS[event.type]}.`;
+  const problems = event.problems.map(({ line, message }) => `  ${folder}/${event.file}:${line}  ${message}`);
+  const head = paint("red", `${folder}/${event.file} is refused; what was there before stays in force:`);
+  return [head, ...problems].join("\n");
+}
+
+/** The state in a sentence; changes of it are what is worth a person's attention. */
+function answerOf(object: Installation | undefined, paint: Paint): string {
+  if (object === undefined)
+    return "There is no Installation. The stored configuration stays as it is; nothing is managed.";
+  const { status } = object;
+  if (status?.observedGeneration !== object.metadata.generation) return "";
+  const of = (type: string) => status?.conditions?.find((condition) => condition.type === type);
+  const [ready, stalled] = [of("Ready"), of("Stalled")];
+  const name = `Installation ${object.metadata.name}`;
+  const sentences = (message: string) =>
+    [message, ...(status?.warnings ?? []).map((w) => paint("yellow", `Warning: ${w.message}`))].join("\n");
+  if (stalled?.status === "True")
+    return sentences(`${paint("red", `${name} needs you (${stalled.reason}):`)} ${stalled.message}`);
+  if (ready?.status === "True")
+    return sentences(`${paint("green", `${name} is ready (${ready.reason}):`)} ${ready.message}`);
+  return ready === undefined ? "" : `${name} is being worked on (${ready.reason}): ${ready.message}`;
+}
+
+function valuesOf(status: InstallationStatus | undefined): Map<string, string> {
+  return new Map((status?.fields ?? []).map(({ name, value }) => [name, value]));
+}
+
+const SOURCES = {
+  Installation: "from your Installation",
+  Existing: "found stored, not managed",
+  Default: "default, not managed",
+} as const;
+
+interface FieldRow {
+  readonly name: IpamField;
+  readonly value: string;
+  readonly source: keyof typeof SOURCES;
+}
+
+/** The configuration in force, a field a line; what changed since it was last shown says what it was. */
+function table(fields: readonly FieldRow[], before: ReadonlyMap<string, string>, paint: Paint): string {
+  const width = Math.max(...fields.map(({ name }) => name.length)) + 2;
+  const rows = fields.map(({ name, value, source }) => {
+    const old = before.get(name);
+    const changed = old !== undefined && old !== value;
+    const line = `  ${name.padEnd(width)}${value.padEnd(10)}${SOURCES[source]}`;
+    return changed ? paint("bold", `${line}  (was ${old})`) : line;
+  });
+  return ["The IPAM configuration is now:", ...rows].join("\n");
+}

@@ -1,0 +1,79 @@
+import { describe, expect, test } from "vitest";
+import type { KubeObject } from "../../api/meta.ts";
+import { datastoreLocked, foreignIpam, nodeFacts, servedFields, slimNode } from "./facts.ts";
+
+const object = (kind: string, more: Partial<KubeObject>): KubeObject => ({
+  apiVersion: "v1",
+  kind,
+  metadata: { name: "n" },
+  ...more,
+});
+const node = (labels: Record<string, string>, status: unknown) =>
+  object("Node", { metadata: { name: "n", labels, resourceVersion: "7", annotations: { big: "x" } }, status });
+
+describe("nodes", () => {
+  test.each([
+    ["by label", { "kubernetes.io/os": "windows" }, {}, true],
+    ["by node info", {}, { nodeInfo: { operatingSystem: "windows" } }, true],
+    ["the label wins", { "kubernetes.io/os": "linux" }, { nodeInfo: { operatingSystem: "windows" } }, false],
+    ["unknown", {}, {}, false],
+  ])("windows %s", (_, labels, status, windows) => {
+    expect(nodeFacts(node(labels, status)).windows).toBe(windows);
+  });
+
+  test.each([
+    ["110", 110],
+    [110, 110],
+    [undefined, undefined],
+    ["many", undefined],
+  ])("pod capacity %j is %j", (pods, capacity) => {
+    expect(nodeFacts(node({}, { capacity: { pods } })).podCapacity).toBe(capacity);
+  });
+
+  test("slimming keeps the facts and drops the rest", () => {
+    const full = node(
+      { a: "b" },
+      { capacity: { pods: "5", memory: "1Gi" }, images: ["big"], nodeInfo: { kernel: "x" } },
+    );
+    const slim = slimNode(full);
+    expect(nodeFacts(slim)).toEqual(nodeFacts(full));
+    expect(JSON.stringify(slim)).not.toMatch(/images|memory|kernel|big/);
+    expect(slim.metadata.resourceVersion).toBe("7");
+  });
+});
+
+test.each([
+  [undefined, false],
+  [object("ClusterInformation", {}), false],
+  [object("ClusterInformation", { spec: { datastoreReady: true } }), false],
+  [object("ClusterInformation", { spec: { datastoreReady: false } }), true],
+])("datastore lock of %j", (information, locked) => {
+  expect(datastoreLocked(information)).toBe(locked);
+});
+
+test.each([
+  [[], undefined],
+  [[object("Installation", { spec: { cni: { ipam: { type: "Calico" } } } })], undefined],
+  [[object("Installation", {})], undefined],
+  [[object("Installation", { spec: { cni: { ipam: { type: "HostLocal" } } } })], "HostLocal"],
+])("foreign IPAM of %j", (installations, type) => {
+  expect(foreignIpam(installations)).toBe(type);
+});
+
+describe("served fields", () => {
+  const definition = (spec: unknown) =>
+    object("CustomResourceDefinition", {
+      spec: { versions: [{ name: "v1", schema: { openAPIV3Schema: { properties: { spec } } } }] },
+    });
+  test("are the properties of the version's spec", () => {
+    const found = servedFields(definition({ properties: { a: {}, b: {} } }), "v1");
+    expect([...(found ?? [])]).toEqual(["a", "b"]);
+  });
+  test.each([
+    ["another version", definition({ properties: { a: {} } }), "v2"],
+    ["anything is kept", definition({ properties: {}, "x-kubernetes-preserve-unknown-fields": true }), "v1"],
+    ["no schema", object("CustomResourceDefinition", {}), "v1"],
+  ])("cannot be seen: %s", (_, crd, version) => {
+    expect(servedFields(crd, version)).toBeUndefined();
+  });
+});

@@ -1,0 +1,62 @@
+/** From objects of the cluster to what the reconciler must know of them. Pure. */
+import type { NodeFacts } from "../../../reconcilers/installation/surroundings.ts";
+import type { KubeObject } from "../../api/meta.ts";
+
+interface NodeStatus {
+  readonly capacity?: { readonly pods?: unknown };
+  readonly nodeInfo?: { readonly operatingSystem?: unknown };
+}
+
+/** A Node cut down to what is read of it: a cluster has thousands, with images and conditions that fill memory. */
+export function slimNode({ apiVersion, kind, metadata, status }: KubeObject): KubeObject {
+  const { name, uid, resourceVersion, labels } = metadata;
+  const { capacity, nodeInfo } = (status ?? {}) as NodeStatus;
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, uid, resourceVersion, ...(labels && { labels }) },
+    status: { capacity: { pods: capacity?.pods }, nodeInfo: { operatingSystem: nodeInfo?.operatingSystem } },
+  };
+}
+
+export function nodeFacts({ metadata, status }: KubeObject): NodeFacts {
+  const { capacity, nodeInfo } = (status ?? {}) as NodeStatus;
+  const labels = metadata.labels ?? {};
+  const os = labels["kubernetes.io/os"] ?? nodeInfo?.operatingSystem;
+  const pods = Number(capacity?.pods ?? Number.NaN);
+  return {
+    name: metadata.name,
+    labels,
+    windows: os === "windows",
+    podCapacity: Number.isInteger(pods) ? pods : undefined,
+  };
+}
+
+/** Calico's lock: set while its data is migrated. Absent means ready. */
+export function datastoreLocked(clusterInformation: KubeObject | undefined): boolean {
+  return (clusterInformation?.spec as { datastoreReady?: unknown } | undefined)?.datastoreReady === false;
+}
+
+/** The IPAM type of the Calico operator's Installations where one of them is not Calico's own. */
+export function foreignIpam(installations: readonly KubeObject[]): string | undefined {
+  const types = installations.map(
+    ({ spec }) => (spec as { cni?: { ipam?: { type?: unknown } } } | undefined)?.cni?.ipam?.type,
+  );
+  return types.find((type): type is string => typeof type === "string" && type !== "" && type !== "Calico");
+}
+
+interface JsonSchema {
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
+}
+interface DefinitionSpec {
+  readonly versions?: readonly { readonly name: string; readonly schema?: { readonly openAPIV3Schema?: JsonSchema } }[];
+}
+
+/** Fields of `spec` that a definition's version keeps; undefined where it keeps anything, or cannot be seen. */
+export function servedFields(definition: KubeObject, version: string): ReadonlySet<string> | undefined {
+  const { versions } = (definition.spec ?? {}) as DefinitionSpec;
+  const spec = versions?.find(({ name }) => name === version)?.schema?.openAPIV3Schema?.properties?.["spec"];
+  if (spec?.properties === undefined || spec["x-kubernetes-preserve-unknown-fields"]) return undefined;
+  return new Set(Object.keys(spec.properties));
+}

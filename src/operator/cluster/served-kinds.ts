@@ -1,0 +1,240 @@
+/**
+ * Watches kinds that may not be installed yet, or not any more: a kind's reflector runs while the API server serves it.
+ * What is served is asked again when a CustomResourceDefinition changes, and now and then while a needed kind is
+ * missing. When all is there, nothing is asked.
+ */
+import type { Logger } from "pino";
+import type { KubeObject } from "../../api/meta.ts";
+import { sleep } from "../../kube/backoff.ts";
+import { createReflector, type Reflector } from "../../kube/reflector.ts";
+import { isKubeError, type KubeClient, type KubeError, type ResourceType } from "../../kube/types.ts";
+
+export const CRD_TYPE: ResourceType = {
+  group: "apiextensions.k8s.io",
+  version: "v1",
+  plural: "customresourcedefinitions",
+  kind: "CustomResourceDefinition",
+};
+
+export interface ServedKindsOptions {
+  readonly client: KubeClient;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  /** See ReflectorOptions. */
+  readonly idleTimeoutMs: number;
+  /** Between two looks for a needed kind that is missing, and between two tries to reach a server that is away. */
+  readonly retryMs: number;
+  /** Told when a kind comes, goes, is synced or cannot be read. */
+  readonly onState: () => void;
+  /** Told when a definition was added, changed or removed, by its name, after what is served was asked again. */
+  readonly onDefinition?: (name: string) => void | Promise<void>;
+}
+
+export interface WatchedKindOptions<T extends KubeObject> {
+  readonly type: ResourceType;
+  /** Nothing can be done without it: it is looked for while it is missing. */
+  readonly needed: boolean;
+  readonly transform?: (object: T) => T;
+  readonly onChange: (key: string) => void;
+}
+
+export interface WatchedKind<T extends KubeObject> {
+  readonly type: ResourceType;
+  /** What is known; empty while the kind is not served. */
+  list(): readonly T[];
+  get(key: string): T | undefined;
+  /** Undefined: not asked yet. */
+  readonly served: boolean | undefined;
+  /** Listed once, or known not to be served. */
+  readonly settled: boolean;
+  /** Why it cannot be read right now. */
+  readonly error: KubeError | undefined;
+}
+
+export interface ServedKinds {
+  watch<T extends KubeObject>(options: WatchedKindOptions<T>): WatchedKind<T>;
+  /** Revision of a definition; undefined where there is none. */
+  definition(name: string): string | undefined;
+  /** Why the server cannot be asked what it serves. */
+  readonly error: KubeError | undefined;
+  /** Asks again what is served. */
+  refresh(): Promise<void>;
+}
+
+/** Starts watching definitions; kinds are added by `watch`. Everything ends with the signal. */
+export function createServedKinds(options: ServedKindsOptions): ServedKinds {
+  const kinds = new Kinds(options);
+  kinds.start();
+  return kinds;
+}
+
+class Kinds implements ServedKinds {
+  readonly #options: ServedKindsOptions;
+  readonly #definitions: Reflector<KubeObject>;
+  readonly #kinds: Kind<KubeObject>[] = [];
+  #refreshing: Promise<void> | undefined;
+  #again = false;
+  #failure: KubeError | undefined;
+
+  constructor(options: ServedKindsOptions) {
+    this.#options = options;
+    const { client, log, idleTimeoutMs, onState, retryMs } = options;
+    this.#definitions = createReflector<KubeObject>({
+      client,
+      log,
+      idleTimeoutMs,
+      type: CRD_TYPE,
+      metadataOnly: true,
+      transform: nameOnly,
+      backoff: { baseMs: Math.min(800, retryMs), maxMs: retryMs },
+      onState,
+      onChange: (name) => this.#definitionChanged(name),
+    });
+  }
+
+  get error(): KubeError | undefined {
+    return this.#definitions.state.lastError ?? this.#failure;
+  }
+
+  definition(name: string): string | undefined {
+    return this.#definitions.store.get(name)?.metadata.resourceVersion;
+  }
+
+  start(): void {
+    void this.#definitions.start(this.#options.signal);
+    void this.#lookForNeeded();
+  }
+
+  watch<T extends KubeObject>(options: WatchedKindOptions<T>): WatchedKind<T> {
+    const kind = new Kind<T>(options, this.#options);
+    this.#kinds.push(kind as unknown as Kind<KubeObject>);
+    void this.refresh();
+    return kind;
+  }
+
+  /** One at a time: a call during a refresh makes one more follow it. */
+  refresh(): Promise<void> {
+    this.#again = true;
+    this.#refreshing ??= this.#refreshWhileAsked().finally(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
+  }
+
+  async #refreshWhileAsked(): Promise<void> {
+    while (this.#again && !this.#options.signal.aborted) {
+      this.#again = false;
+      this.#failure = undefined;
+      const byVersion = Map.groupBy(this.#kinds, ({ type }) => `${type.group}/${type.version}`);
+      await Promise.all([...byVersion].map(([version, kinds]) => this.#askFor(version, kinds)));
+      this.#options.onState();
+    }
+  }
+
+  async #askFor(version: string, kinds: readonly Kind<KubeObject>[]): Promise<void> {
+    try {
+      const served = await servedPlurals(version, this.#options);
+      for (const kind of kinds) kind.setServed(served.has(kind.type.plural));
+    } catch (error) {
+      if (isKubeError(error)) this.#failure = error;
+      else if (!this.#options.signal.aborted) throw error;
+    }
+  }
+
+  #definitionChanged(name: string): void {
+    const group = name.slice(name.indexOf(".") + 1);
+    const { onDefinition } = this.#options;
+    const ours = this.#kinds.some(({ type }) => type.group === group);
+    const asked = ours ? this.refresh() : Promise.resolve();
+    void asked.then(() => onDefinition?.(name));
+  }
+
+  async #lookForNeeded(): Promise<void> {
+    const { signal, retryMs } = this.#options;
+    while (!signal.aborted) {
+      await sleep(retryMs, signal);
+      const missing = this.#failure !== undefined || this.#kinds.some(({ needed, served }) => needed && !served);
+      if (missing && !signal.aborted) await this.refresh();
+    }
+  }
+}
+
+/** Plurals that the server has under `group/version`; none where it does not know it. */
+async function servedPlurals(version: string, { client, signal }: ServedKindsOptions): Promise<ReadonlySet<string>> {
+  const path = version.startsWith("/") ? `/api${version}` : `/apis/${version}`;
+  try {
+    const { resources } = (await client.getRaw(path, { signal })) as { resources?: readonly { name: string }[] };
+    return new Set((resources ?? []).map(({ name }) => name));
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return new Set();
+    throw error;
+  }
+}
+
+/** Clusters hold hundreds of definitions; only their names and revisions are of use here. */
+function nameOnly({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  const { name, uid, resourceVersion } = metadata;
+  return { apiVersion, kind, metadata: { name, uid, resourceVersion } };
+}
+
+class Kind<T extends KubeObject> implements WatchedKind<T> {
+  readonly type: ResourceType;
+  readonly needed: boolean;
+  readonly #options: WatchedKindOptions<T>;
+  readonly #shared: ServedKindsOptions;
+  #reflector: Reflector<T> | undefined;
+  #stop: AbortController | undefined;
+  served: boolean | undefined;
+
+  constructor(options: WatchedKindOptions<T>, shared: ServedKindsOptions) {
+    this.type = options.type;
+    this.needed = options.needed;
+    this.#options = options;
+    this.#shared = shared;
+  }
+
+  list(): readonly T[] {
+    return this.#reflector?.store.list() ?? [];
+  }
+
+  get(key: string): T | undefined {
+    return this.#reflector?.store.get(key);
+  }
+
+  get settled(): boolean {
+    return this.served === false || this.#reflector?.state.synced === true;
+  }
+
+  get error(): KubeError | undefined {
+    return this.#reflector?.state.lastError;
+  }
+
+  setServed(served: boolean): void {
+    if (this.served === served) return;
+    this.served = served;
+    if (served) this.#start();
+    else this.#end();
+  }
+
+  #start(): void {
+    const { client, log, idleTimeoutMs, onState, retryMs, signal } = this.#shared;
+    this.#stop = new AbortController();
+    this.#reflector = createReflector<T>({
+      ...this.#options,
+      client,
+      log,
+      idleTimeoutMs,
+      onState,
+      backoff: { baseMs: Math.min(800, retryMs), maxMs: retryMs },
+    });
+    void this.#reflector.start(AbortSignal.any([signal, this.#stop.signal]));
+  }
+
+  /** Its definition is gone, and its objects with it. */
+  #end(): void {
+    this.#stop?.abort();
+    const keys = this.list().map(({ metadata }) => metadata.name);
+    this.#reflector = undefined;
+    for (const key of keys) this.#options.onChange(key);
+  }
+}

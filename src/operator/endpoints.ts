@@ -1,0 +1,73 @@
+/** Opens the probe, metrics and inspector endpoints that the flags ask for. */
+import type { Logger } from "pino";
+import type { Metrics } from "./metrics.ts";
+import type { OperatorOptions } from "./options.ts";
+import {
+  type BindAddress,
+  healthReply,
+  monitorLoop,
+  type ReadyCheck,
+  type Routes,
+  readyReply,
+  serveHttp,
+} from "./probes.ts";
+
+export interface EndpointsOptions {
+  readonly options: Pick<OperatorOptions, "metricsBindAddress" | "healthProbeBindAddress" | "inspectBindAddress">;
+  readonly metrics: Metrics;
+  readonly ready: readonly ReadyCheck[];
+  readonly log: Logger;
+  /** A port in use: an error (a cluster's kubelet would find no probe), or only a line in the log. */
+  readonly required: boolean;
+}
+
+/** @returns closes all of them */
+export async function openEndpoints({
+  options,
+  metrics,
+  ready,
+  log,
+  required,
+}: EndpointsOptions): Promise<() => Promise<void>> {
+  const loop = monitorLoop();
+  const probes: Routes = { "/healthz": () => healthReply(loop), "/readyz": () => readyReply(ready) };
+  const scrape: Routes = {
+    "/metrics": async () => ({ status: 200, body: await metrics.text(), contentType: metrics.contentType }),
+  };
+  const open = (what: string, flag: string, address: BindAddress | "off", routes: Routes) =>
+    address === "off" ? undefined : openOne(what, flag, address, routes, log, required);
+  const servers = await Promise.all([
+    open("probes", "--health-probe-bind-address", options.healthProbeBindAddress, probes),
+    open("metrics", "--metrics-bind-address", options.metricsBindAddress, scrape),
+  ]);
+  if (options.inspectBindAddress !== "off") await inspect(options.inspectBindAddress);
+  return async () => {
+    loop.stop();
+    await Promise.all(servers.map((server) => server?.close()));
+  };
+}
+
+async function openOne(
+  what: string,
+  flag: string,
+  address: BindAddress,
+  routes: Routes,
+  log: Logger,
+  required: boolean,
+) {
+  try {
+    const server = await serveHttp(address, routes);
+    log.info({ port: server.port }, `Serving ${what}: ${Object.keys(routes).join(", ")}`);
+    return server;
+  } catch (error) {
+    const message = `Cannot serve ${what} on port ${address.port}; choose another with ${flag}, or 0 for none`;
+    if (required) throw new Error(message, { cause: error });
+    log.warn({ error }, message);
+    return undefined;
+  }
+}
+
+async function inspect({ host, port }: BindAddress): Promise<void> {
+  const { open } = await import("node:inspector");
+  open(port, host);
+}

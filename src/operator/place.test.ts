@@ -1,0 +1,42 @@
+import { describe, expect, test } from "vitest";
+import { UsageError } from "./options.ts";
+import { choosePlace, kubeconfigHint } from "./place.ts";
+
+const pod = { KUBERNETES_SERVICE_HOST: "10.96.0.1" };
+const yes = () => true;
+const no = () => false;
+
+describe("the place to work on", () => {
+  test("is the embedded store unless a cluster is named", () => {
+    const place = choosePlace({ datastore: "auto" }, { KUBECONFIG: "/k" }, no);
+    expect(place).toEqual({
+      kind: "embedded",
+      path: ".ipam/ipam.db",
+      why: "no --kubeconfig was given and this is not a pod",
+    });
+    expect(kubeconfigHint(place, { KUBECONFIG: "/k" })).toContain("--kubeconfig /k");
+    expect(kubeconfigHint(place, {})).toBeUndefined();
+  });
+
+  test("is the file that --datastore names, in a pod too", () => {
+    expect(choosePlace({ datastore: { embedded: "x.db" } }, pod, yes)).toMatchObject({
+      kind: "embedded",
+      path: "x.db",
+    });
+  });
+
+  test("is the cluster that --kubeconfig names, before the pod's own", () => {
+    const place = choosePlace({ datastore: "v3", kubeconfig: "/k" }, pod, yes);
+    expect(place).toMatchObject({ kind: "cluster", inPod: false });
+    expect(kubeconfigHint(place, { KUBECONFIG: "/other" })).toBeUndefined();
+  });
+
+  test("is the pod's cluster only with the pod's token", () => {
+    expect(choosePlace({ datastore: "auto" }, pod, yes)).toMatchObject({ kind: "cluster", inPod: true });
+    expect(choosePlace({ datastore: "auto" }, pod, no)).toMatchObject({ kind: "embedded" });
+  });
+
+  test("an API group without a cluster is a mistake", () => {
+    expect(() => choosePlace({ datastore: "v1" }, {}, no)).toThrow(UsageError);
+  });
+});

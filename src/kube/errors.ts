@@ -1,0 +1,94 @@
+/**
+ * Turns what came back, or did not, into a KubeError: the server's own words after what was being done, never headers,
+ * bodies or credentials.
+ */
+import { parseJson } from "./json.ts";
+import { KubeError, type KubeErrorCode } from "./types.ts";
+
+/** The body of a failed call, and of a watch's ERROR event. */
+export interface Status {
+  readonly kind?: string;
+  readonly code?: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly details?: KubeError["details"] & { readonly retryAfterSeconds?: number };
+}
+
+export interface FailedResponse {
+  readonly status: number;
+  readonly body: string;
+  readonly retryAfter?: string | undefined;
+}
+
+const CODE_OF_STATUS: Readonly<Record<number, KubeErrorCode>> = {
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "NotFound",
+  409: "Conflict",
+  410: "Expired",
+  415: "UnsupportedMediaType",
+  422: "Invalid",
+  429: "TooManyRequests",
+};
+const LONGEST_MESSAGE = 1000;
+
+/** The error of an answer that is not a success. `action` says what was tried: `get IPPool "a"`. */
+export function responseError(action: string, response: FailedResponse): KubeError {
+  const status = parseStatus(response.body) ?? {
+    message: `the API server answered ${response.status} without saying why`,
+  };
+  return statusError(action, status, response.status, retryAfterSeconds(response.retryAfter));
+}
+
+/** The error that a Status object describes. */
+export function statusError(action: string, status: Status, httpStatus: number, retryAfter?: number): KubeError {
+  const message = (status.message || status.reason || `status ${httpStatus}`).slice(0, LONGEST_MESSAGE);
+  const seconds = retryAfter ?? status.details?.retryAfterSeconds;
+  return new KubeError(codeOf(httpStatus, status.reason), `cannot ${action}: ${message}`, {
+    status: httpStatus,
+    reason: status.reason ?? "",
+    ...(status.details && { details: status.details }),
+    ...(seconds !== undefined && { retryAfterSeconds: seconds }),
+  });
+}
+
+const OUTCOME_UNKNOWN = "; the outcome is unknown: read the object before trying again";
+
+/** The error of a call that got no answer. A write may have been carried out, unless it was surely not sent. */
+export function connectionError(action: string, server: string, cause: unknown, outcomeUnknown: boolean): KubeError {
+  const message = `cannot ${action}: no answer from ${server} (${causeText(cause)})`;
+  return new KubeError("Unavailable", message + (outcomeUnknown ? OUTCOME_UNKNOWN : ""), { cause });
+}
+
+/** The error of a call that took longer than it may. */
+export function deadlineError(action: string, timeoutMs: number, outcomeUnknown: boolean): KubeError {
+  const message = `cannot ${action}: no answer within ${timeoutMs / 1000} s`;
+  return new KubeError("Timeout", message + (outcomeUnknown ? OUTCOME_UNKNOWN : ""));
+}
+
+function codeOf(status: number, reason: string | undefined): KubeErrorCode {
+  if (status === 409 && reason === "AlreadyExists") return "AlreadyExists";
+  return CODE_OF_STATUS[status] ?? (status >= 500 ? "ServerError" : "BadRequest");
+}
+
+function parseStatus(body: string): Status | undefined {
+  try {
+    const parsed = parseJson(body) as Status | null;
+    return parsed?.kind === "Status" ? parsed : undefined;
+  } catch {
+    return undefined; // a proxy's HTML page or nothing: there is no Status to read
+  }
+}
+
+/** Retry-After is seconds or a date; the API server sends seconds. */
+function retryAfterSeconds(header: string | undefined): number | undefined {
+  if (header === undefined || header === "") return undefined;
+  const seconds = Number.isNaN(Number(header)) ? (Date.parse(header) - Date.now()) / 1000 : Number(header);
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+}
+
+function causeText(cause: unknown): string {
+  if (!(cause instanceof Error)) return String(cause);
+  const inner = cause instanceof AggregateError ? cause.errors[0] : undefined;
+  return cause.message || (inner instanceof Error ? inner.message : cause.name);
+}

@@ -1,0 +1,104 @@
+/**
+ * Credentials from a program named in the kubeconfig (client.authentication.k8s.io): run once for all who wait, and
+ * again before what it gave expires.
+ */
+import { execFile } from "node:child_process";
+import { KubeError } from "./types.ts";
+
+/** `users[].user.exec` of a kubeconfig. */
+export interface ExecSpec {
+  readonly apiVersion?: string;
+  readonly command: string;
+  readonly args?: readonly string[] | null;
+  readonly env?: readonly { readonly name: string; readonly value: string }[] | null;
+  readonly installHint?: string;
+  readonly provideClusterInfo?: boolean;
+}
+
+export interface ExecCredential {
+  readonly token?: string;
+  readonly clientCertificateData?: string;
+  readonly clientKeyData?: string;
+  readonly expirationTimestamp?: string;
+}
+
+export interface ExecPlugin {
+  /** @throws KubeError Unauthorized that quotes the first line of the program's standard error */
+  get(): Promise<ExecCredential>;
+  /** Run the program anew on the next `get`. */
+  renew(): void;
+}
+
+const TIMEOUT_MS = 60_000;
+const EARLY_MS = 60_000;
+
+/** Makes the plugin; the program runs on the first `get`. `cluster` is told to it where the kubeconfig asks for that. */
+export function execPlugin(spec: ExecSpec, cluster: object): ExecPlugin {
+  let running: Promise<ExecCredential> | undefined;
+  let staleAt = Number.POSITIVE_INFINITY;
+
+  async function start(): Promise<ExecCredential> {
+    const credential = await run(spec, cluster);
+    staleAt = staleTime(credential, Date.now());
+    return credential;
+  }
+  const renew = () => {
+    running = undefined;
+  };
+  return {
+    get: () => {
+      if (Date.now() >= staleAt) renew();
+      if (running === undefined) {
+        staleAt = Number.POSITIVE_INFINITY;
+        running = start();
+        running.catch(renew);
+      }
+      return running;
+    },
+    renew,
+  };
+}
+
+/** A minute before the end, but never in the last fifth alone of a short life: a short-lived token is not fetched per call. */
+export function staleTime({ expirationTimestamp }: ExecCredential, now: number): number {
+  if (expirationTimestamp === undefined) return Number.POSITIVE_INFINITY;
+  const expiry = Date.parse(expirationTimestamp);
+  return expiry - Math.min(EARLY_MS, (expiry - now) / 5);
+}
+
+async function run(spec: ExecSpec, cluster: object): Promise<ExecCredential> {
+  const info = {
+    apiVersion: spec.apiVersion,
+    kind: "ExecCredential",
+    spec: { interactive: false, ...(spec.provideClusterInfo && { cluster }) },
+  };
+  const own = Object.fromEntries((spec.env ?? []).map(({ name, value }) => [name, value]));
+  const env = { ...process.env, ...own, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  execFile(spec.command, spec.args ?? [], { env, timeout: TIMEOUT_MS }, (error, stdout, stderr) =>
+    error ? reject(failure(spec, error, stderr)) : resolve(stdout),
+  );
+  return credentialOf(spec, await promise);
+}
+
+/** What the program printed holds secrets: nothing of it, nor a parser's excerpt, may get into a message. */
+function credentialOf(spec: ExecSpec, stdout: string): ExecCredential {
+  try {
+    const { status } = JSON.parse(stdout) as { status?: ExecCredential };
+    if (status?.token || status?.clientCertificateData) return status;
+  } catch {
+    throw refuse(spec, "did not print JSON");
+  }
+  throw refuse(spec, "printed neither a token nor a client certificate");
+}
+
+function failure(spec: ExecSpec, error: Error & { code?: unknown; killed?: boolean }, stderr: string): KubeError {
+  const said = stderr.trim().split("\n")[0];
+  if (error.code === "ENOENT") return refuse(spec, `was not found${spec.installHint ? `: ${spec.installHint}` : ""}`);
+  if (error.killed) return refuse(spec, `did not end within ${TIMEOUT_MS / 1000} s`);
+  return refuse(spec, `failed${said ? `: ${said}` : ` with exit code ${error.code}`}`);
+}
+
+function refuse(spec: ExecSpec, problem: string): KubeError {
+  return new KubeError("Unauthorized", `credential plugin ${spec.command} ${problem}`);
+}

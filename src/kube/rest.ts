@@ -1,0 +1,255 @@
+/** The Kubernetes REST interface over a transport: paths, parameters and content types, paged lists, watches. */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { KubeObject } from "../api/meta.ts";
+import { type CredentialsOptions, loadCredentials } from "./credentials.ts";
+import { connectionError } from "./errors.ts";
+import { parseJson, printJson } from "./json.ts";
+import { actionText, collectionPath, objectPath, withQuery } from "./paths.ts";
+import { type Answer, type Call, createTransport, type Transport, type TransportOptions } from "./transport.ts";
+import {
+  isKubeError,
+  type KubeClient,
+  KubeError,
+  type KubeList,
+  type KubeListOptions,
+  type KubeWatchEvent,
+  type KubeWatchOptions,
+  type PatchType,
+  type RequestOptions,
+  type ResourceType,
+  type WriteOptions,
+} from "./types.ts";
+import { splitLines, watchEvent } from "./watch-stream.ts";
+
+export interface ClientOptions {
+  /** Name of our writes in managedFields. Default `ipam-operator`. */
+  readonly fieldManager?: string | undefined;
+}
+
+const PAGE = 500;
+const IDLE_LIMIT_MS = 90_000; // above the minute after which the API server sends a bookmark
+const JSON_TYPE = { accept: "application/json", "content-type": "application/json" };
+const METADATA = "as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
+const METADATA_LIST = "as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+const PATCH_CONTENT: Readonly<Record<PatchType, string>> = {
+  apply: "application/apply-patch+yaml",
+  merge: "application/merge-patch+json",
+  json: "application/json-patch+json",
+};
+
+/** Connects to the cluster of a kubeconfig or of this pod; the first request is sent by the first call. */
+export async function connect(options: CredentialsOptions & TransportOptions & ClientOptions): Promise<KubeClient> {
+  return createKubeClient(createTransport(await loadCredentials(options), options), options);
+}
+
+/** The client over a transport, which it closes when it is closed. */
+export function createKubeClient(transport: Transport, options: ClientOptions = {}): KubeClient {
+  return new RestClient(transport, options.fieldManager ?? "ipam-operator");
+}
+
+interface ListBody<T> {
+  readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
+  readonly items: readonly T[] | null;
+}
+
+class RestClient implements KubeClient {
+  readonly server: string;
+  readonly #transport: Transport;
+  readonly #fieldManager: string;
+
+  constructor(transport: Transport, fieldManager: string) {
+    this.server = transport.server;
+    this.#transport = transport;
+    this.#fieldManager = fieldManager;
+  }
+
+  get<T extends KubeObject>(type: ResourceType, name: string, options: RequestOptions = {}): Promise<T> {
+    const path = objectPath(type, name, options.namespace);
+    return this.#call(
+      { method: "GET", path, action: actionText("get", type, name, options.namespace), repeat: "read" },
+      options,
+    );
+  }
+
+  async list<T extends KubeObject>(type: ResourceType, options: KubeListOptions = {}): Promise<KubeList<T>> {
+    try {
+      return await this.#pages<T>(type, options);
+    } catch (error) {
+      if (!isKubeError(error, "Expired")) throw error;
+      return this.#pages<T>(type, options); // the continue token has expired: once more from the start
+    }
+  }
+
+  create<T extends KubeObject>(type: ResourceType, object: T, options: WriteOptions = {}): Promise<T> {
+    const namespace = options.namespace ?? object.metadata.namespace;
+    const path = withQuery(collectionPath(type, namespace), this.#writeQuery(options));
+    const action = actionText("create", type, object.metadata.name, namespace);
+    return this.#call({ method: "POST", path, action, repeat: "create", body: printJson(object) }, options);
+  }
+
+  update<T extends KubeObject>(type: ResourceType, object: T, options: WriteOptions = {}): Promise<T> {
+    return this.#put(type, object, options, undefined);
+  }
+
+  updateStatus<T extends KubeObject>(type: ResourceType, object: T, options: WriteOptions = {}): Promise<T> {
+    return this.#put(type, object, options, "status");
+  }
+
+  patch<T extends KubeObject>(
+    type: ResourceType,
+    name: string,
+    patch: unknown,
+    options: WriteOptions & { readonly type: PatchType; readonly subresource?: string; readonly force?: boolean },
+  ): Promise<T> {
+    const query = { ...this.#writeQuery(options), force: options.type === "apply" ? options.force : undefined };
+    const path = withQuery(objectPath(type, name, options.namespace, options.subresource), query);
+    const action = actionText(options.type === "apply" ? "apply" : "patch", type, name, options.namespace);
+    const headers = { "content-type": PATCH_CONTENT[options.type] };
+    return this.#call({ method: "PATCH", path, action, repeat: "write", body: printJson(patch), headers }, options);
+  }
+
+  async delete(
+    type: ResourceType,
+    name: string,
+    options: RequestOptions & { readonly uid?: string; readonly resourceVersion?: string } = {},
+  ): Promise<void> {
+    const { uid, resourceVersion, namespace } = options;
+    const path = objectPath(type, name, namespace);
+    const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
+    const body = printJson({ apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Background", preconditions });
+    const action = actionText("delete", type, name, namespace);
+    await this.#call({ method: "DELETE", path, action, repeat: "write", body }, options);
+  }
+
+  async *watch<T extends KubeObject>(type: ResourceType, options: KubeWatchOptions): AsyncGenerator<KubeWatchEvent<T>> {
+    const action = actionText("watch", type);
+    const idle = idleLimit(action, options.idleTimeoutMs ?? IDLE_LIMIT_MS);
+    const signal = AbortSignal.any([options.signal, idle.signal]);
+    const headers = { accept: options.metadataOnly ? `application/json;${METADATA}` : "application/json" };
+    try {
+      const call = { method: "GET", path: watchPath(type, options), action, repeat: "read", headers, signal } as const;
+      const body = idle.watched(await this.#transport.stream(call));
+      for await (const line of splitLines(body, action)) yield watchEvent<T>(line, action);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw isKubeError(error) ? error : connectionError(action, this.server, error, false);
+    } finally {
+      idle.stop();
+    }
+  }
+
+  async getRaw(path: string, options: RequestOptions = {}): Promise<unknown> {
+    const call = {
+      method: "GET",
+      path,
+      action: `get ${path}`,
+      repeat: "read",
+      headers: { accept: "application/json, */*" },
+    } as const;
+    const answer = await this.#transport.request({ ...call, signal: options.signal, timeoutMs: options.timeoutMs });
+    return answer.contentType.includes("json") ? parsed(answer, call.action) : answer.text;
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  #put<T extends KubeObject>(
+    type: ResourceType,
+    object: T,
+    options: WriteOptions,
+    subresource: string | undefined,
+  ): Promise<T> {
+    const { name } = object.metadata;
+    const namespace = options.namespace ?? object.metadata.namespace;
+    const path = withQuery(objectPath(type, name, namespace, subresource), this.#writeQuery(options));
+    const action = actionText(subresource ? "update the status of" : "update", type, name, namespace);
+    return this.#call({ method: "PUT", path, action, repeat: "write", body: printJson(object) }, options);
+  }
+
+  #writeQuery({ fieldManager = this.#fieldManager, dryRun }: WriteOptions) {
+    return { fieldManager, dryRun: dryRun ? "All" : undefined };
+  }
+
+  async #pages<T extends KubeObject>(type: ResourceType, options: KubeListOptions): Promise<KubeList<T>> {
+    const items: T[] = [];
+    let page = await this.#page<T>(type, options, undefined);
+    const { resourceVersion } = page.metadata;
+    for (;;) {
+      for (const item of page.items ?? []) items.push(withType(item, type));
+      if (!page.metadata.continue) return { items, resourceVersion };
+      await nextTurn(); // a list of 12 MB takes a second to parse: let others have their turn between pages
+      page = await this.#page<T>(type, options, page.metadata.continue);
+    }
+  }
+
+  #page<T>(type: ResourceType, options: KubeListOptions, token: string | undefined): Promise<ListBody<T>> {
+    const { labelSelector, fieldSelector, limit = PAGE, metadataOnly } = options;
+    const path = withQuery(collectionPath(type, options.namespace), {
+      labelSelector,
+      fieldSelector,
+      limit,
+      continue: token,
+    });
+    const headers = { accept: metadataOnly ? `application/json;${METADATA_LIST}` : "application/json" };
+    return this.#call({ method: "GET", path, action: actionText("list", type), repeat: "read", headers }, options);
+  }
+
+  async #call<T>(call: Call, { signal, timeoutMs }: RequestOptions): Promise<T> {
+    const headers = { ...JSON_TYPE, ...call.headers };
+    return parsed(await this.#transport.request({ ...call, headers, signal, timeoutMs }), call.action) as T;
+  }
+}
+
+/** Items of a list of a built-in kind come without apiVersion and kind. */
+function withType<T extends KubeObject>(item: T, type: ResourceType): T {
+  if (item.apiVersion && item.kind) return item;
+  const apiVersion = type.group ? `${type.group}/${type.version}` : type.version;
+  return { ...item, apiVersion: item.apiVersion ?? apiVersion, kind: item.kind ?? type.kind };
+}
+
+function watchPath(type: ResourceType, options: KubeWatchOptions): string {
+  const {
+    resourceVersion,
+    labelSelector,
+    fieldSelector,
+    timeoutSeconds = 300 + Math.floor(Math.random() * 300),
+  } = options;
+  const query = {
+    watch: true,
+    allowWatchBookmarks: true,
+    resourceVersion,
+    labelSelector,
+    fieldSelector,
+    timeoutSeconds,
+  };
+  return withQuery(collectionPath(type, options.namespace), query);
+}
+
+function parsed(answer: Answer, action: string): unknown {
+  try {
+    return parseJson(answer.text);
+  } catch {
+    throw new KubeError("ServerError", `cannot ${action}: the answer is not JSON`);
+  }
+}
+
+/** Ends a watch on which nothing has come for `limitMs`. */
+function idleLimit(action: string, limitMs: number) {
+  const controller = new AbortController();
+  const silent = () =>
+    controller.abort(
+      new KubeError("Timeout", `cannot ${action}: nothing came for ${limitMs / 1000} s, not even a bookmark`),
+    );
+  const timer = setTimeout(silent, limitMs);
+  return {
+    signal: controller.signal,
+    stop: () => clearTimeout(timer),
+    async *watched(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+      for await (const chunk of chunks) {
+        timer.refresh();
+        yield chunk;
+      }
+    },
+  };
+}

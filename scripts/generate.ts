@@ -4,12 +4,18 @@
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import { generateRbac } from "../rbac/generate.ts";
 import { generateCrds } from "./crd/crds.ts";
 import { generatePolicies } from "./crd/policies.ts";
 import { generateReference } from "./crd/reference.ts";
 
 /** Each returns file contents by path from the repository's root. */
-const generators: readonly (() => ReadonlyMap<string, string>)[] = [generateCrds, generatePolicies, generateReference];
+const generators: readonly (() => ReadonlyMap<string, string>)[] = [
+  generateCrds,
+  generatePolicies,
+  generateRbac,
+  generateReference,
+];
 const root = join(import.meta.dirname, "..");
 
 /** Every generated file, by path from the repository's root. */
@@ -17,7 +23,8 @@ export function generateAll(): Map<string, string> {
   return new Map(generators.flatMap((generate) => [...generate()]));
 }
 
-async function staleFiles(files: ReadonlyMap<string, string>): Promise<string[]> {
+/** Paths of the files below `root` that are missing or differ. */
+export async function staleFiles(files: ReadonlyMap<string, string>, root: string): Promise<string[]> {
   const stale = await Promise.all(
     [...files].map(async ([path, content]) => {
       const found = await readFile(join(root, path), "utf8").catch(() => undefined);
@@ -29,7 +36,7 @@ async function staleFiles(files: ReadonlyMap<string, string>): Promise<string[]>
 
 async function main(check: boolean): Promise<void> {
   const files = generateAll();
-  const stale = await staleFiles(files);
+  const stale = await staleFiles(files, root);
   if (check && stale.length > 0) {
     console.error(`Stale generated files (run \`npm run generate\` and commit them):\n  ${stale.join("\n  ")}`);
     process.exitCode = 1;

@@ -2,6 +2,7 @@
 import { stringify } from "yaml";
 import { installationSpec, installationStatus, SINGLETON_NAME } from "../../src/api/installation.ts";
 import { installationResource, type Resource, resources } from "../../src/api/resources.ts";
+import { v1Schemas } from "../../src/api/v1.ts";
 import { type IpamKind, ipPoolStatus, v3Schemas } from "../../src/api/v3.ts";
 import { installationRules } from "./installation-rules.ts";
 import { type CrdSchema, crdSchema, type Flavour } from "./schema.ts";
@@ -34,9 +35,11 @@ export function generateCrds(): Map<string, string> {
 const crdPath = ({ group, plural }: Resource) => `${group}_${plural}.yaml`;
 const manifest = (crd: object) => GENERATED + stringify(crd, { lineWidth: 120, aliasDuplicateObjects: false });
 
+const schemas = { v1: v1Schemas, v3: v3Schemas };
+
 /** The object schema of an IPAM kind in one generation, without apiVersion, kind and metadata. */
 export function ipamProperties(kind: IpamKind, flavour: Flavour): Record<string, CrdSchema> {
-  const spec = describe(crdSchema(v3Schemas[kind].shape.spec, flavour), `What the ${kind} holds.`);
+  const spec = describe(crdSchema(schemas[flavour][kind].shape.spec, flavour), `What the ${kind} holds.`);
   if (kind !== "IPPool") return { spec };
   return { spec, status: describe(crdSchema(ipPoolStatus, flavour), "Whether addresses are handed out.") };
 }
@@ -77,7 +80,7 @@ const objectSchema = (description: string, properties: Record<string, CrdSchema>
   properties: {
     apiVersion: { type: "string", description: "API group and version of this representation." },
     kind: { type: "string", description: "The kind of object." },
-    metadata: { type: "object", description: "Standard object metadata." },
+    metadata: { type: "object" },
     ...properties,
   },
 });

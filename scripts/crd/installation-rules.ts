@@ -1,6 +1,5 @@
 /** The configuration rules that one Installation can show, as CEL for its CRD, in the words of the rules' table. */
-import { CONFIG_RULES, type ConfigRule, type ConfigRuleName } from "../../src/ipam/config-rules.ts";
-import { celText, foundMessage } from "./cel.ts";
+import { CONFIG_RULES, type ConfigRuleName, ruleWords } from "../../src/ipam/config-rules.ts";
 
 /**
  * Where a field is absent its stored value counts, which one object cannot show; but a cap is only accepted beside the
@@ -13,13 +12,10 @@ const CEL: Partial<Record<ConfigRuleName, string>> = {
     "!has(self.maxBlocksPerHost) || self.maxBlocksPerHost <= 0 || (has(self.strictAffinity) && self.strictAffinity)",
 };
 
-/** `x-kubernetes-validations` of `spec.ipam`. */
+/** `x-kubernetes-validations` of `spec.ipam`. No messageExpression: printing a value is beyond a CRD's cost budget. */
 export function installationRules(): object[] {
   return CONFIG_RULES.flatMap((rule) => {
     const cel = CEL[rule.name];
-    return cel ? [{ rule: cel, message: rule.text, messageExpression: messageOf(rule) }] : [];
+    return cel ? [{ rule: cel, message: ruleWords(rule), fieldPath: `.${rule.fields[0]}` }] : [];
   });
 }
-
-const messageOf = (rule: ConfigRule) =>
-  foundMessage(rule, (field) => `(has(self.${field}) ? string(self.${field}) : ${celText("absent")})`);

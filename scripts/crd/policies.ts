@@ -5,8 +5,7 @@
 import { stringify } from "yaml";
 import type { IpamField } from "../../src/api/installation.ts";
 import { resources } from "../../src/api/resources.ts";
-import { CONFIG_RULES, type ConfigRule, DEFAULT_CONFIG } from "../../src/ipam/config-rules.ts";
-import { foundMessage } from "./cel.ts";
+import { CONFIG_RULES, type ConfigRule, DEFAULT_CONFIG, ruleWords } from "../../src/ipam/config-rules.ts";
 import { GENERATED } from "./crds.ts";
 
 export const POLICY_NAME = "ipam-configuration.ipam-operator.io";
@@ -35,8 +34,8 @@ const policy = () => ({
     variables: [...fields.flatMap(fieldVariables), ...policyRules.map(keptBefore)],
     validations: policyRules.map((rule) => ({
       expression: `${holds(rule, "")} || !variables.kept${rule.name}`,
-      message: rule.text,
-      messageExpression: foundMessage(rule, (field) => `string(variables.${field})`),
+      message: ruleWords(rule),
+      messageExpression: messageWithValues(rule),
     })),
   },
 });
@@ -74,4 +73,10 @@ function holds({ name }: ConfigRule, when: "" | "Before"): string {
   const value = (field: IpamField) => `variables.${field}${when}`;
   if (name === "AllocatesSomewhere") return `${value("strictAffinity")} || ${value("autoAllocateBlocks")}`;
   return `${value("maxBlocksPerHost")} <= 0 || ${value("strictAffinity")}`;
+}
+
+/** As the library says it: the rule's words and the values found. */
+function messageWithValues(rule: ConfigRule): string {
+  const found = rule.fields.map((field) => `"${field}: " + string(variables.${field})`);
+  return `"${ruleWords(rule)} (found " + ${found.join(' + ", " + ')} + ")"`;
 }

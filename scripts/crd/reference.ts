@@ -48,7 +48,7 @@ function ipamPage(kind: IpamKind): string {
 function page(kind: IpamKind | "Installation", served: readonly Resource[], sections: readonly string[]): string {
   const names = served.map(
     ({ group, version, kind, plural, shortNames }) =>
-      `- \`${group}/${version}\`, kind \`${kind}\`: \`kubectl get ${plural}.${group}\`${
+      `- \`${group}/${version}\`, kind \`${kind}\`: \`kubectl get ${plural}.${version}.${group}\`${
         shortNames.length ? ` (short: ${shortNames.map((name) => `\`${name}\``).join(", ")})` : ""
       }`,
   );

@@ -35,7 +35,6 @@ type RawSchema = CrdSchema & { v1?: CrdSchema; v3?: CrdSchema; crdRequired?: boo
 function structural(raw: RawSchema, flavour: Flavour): CrdSchema {
   const { v1, v3, crdRequired: _, $schema: __, ...common } = raw;
   const schema: CrdSchema = { ...withoutZodBounds(common), ...(flavour === "v1" ? v1 : v3) };
-  for (const keyword of Object.keys(schema)) if (schema[keyword] === null) delete schema[keyword];
   // zod checks the text of a date by a pattern; `date-time` alone is what the API server checks, and Go's output passes.
   if (schema["format"] === "date-time") delete schema["pattern"];
   if (schema.items) schema.items = structural(schema.items, flavour);

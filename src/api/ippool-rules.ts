@@ -9,6 +9,11 @@ export interface CelRule {
 /** On the field, not on the spec: what is stored and not changed is then not judged again. */
 export const ipPoolCidrRules: readonly CelRule[] = [
   {
+    // `format: cidr` lets leading zeros pass, which half of the world reads as octal.
+    rule: "isCIDR(self)",
+    message: "cidr must be an IPv4 or IPv6 range such as 10.0.0.0/16 or fd00::/48, without leading zeros",
+  },
+  {
     rule: "!isCIDR(self) || cidr(self) == cidr(self).masked()",
     message: "cidr must be strictly masked: no address bits beyond the prefix length (10.0.0.0/24, not 10.0.0.1/24)",
   },

@@ -6,7 +6,7 @@
  * Calico adds survives a read-modify-write. 64-bit numbers are bigint.
  *
  * `.meta` holds what only the CRDs say, so that reading stays tolerant of older data: keywords for both generations, and
- * under `v1` or `v3` those of one generation (`null` takes one away). `crdRequired` makes a field required there.
+ * under `v1` or `v3` those of one generation. `crdRequired` makes a field required there.
  */
 import { z } from "zod";
 import { ipPoolCidrRules, ipPoolRules } from "./ippool-rules.ts";
@@ -69,17 +69,14 @@ export type IPAMBlockSpec = z.infer<typeof ipamBlockSpec>;
 export const AFFINITY_STATES = ["", "confirmed", "pending", "pendingDeletion"] as const;
 
 export const blockAffinitySpec = z.looseObject({
-  state: z
-    .enum(AFFINITY_STATES)
-    .describe("Where the claim stands; empty on data older than states (means confirmed).")
-    .meta({ v1: { enum: null } }),
+  state: z.enum(AFFINITY_STATES).describe("Where the claim stands; empty on data older than states (means confirmed)."),
   node: z.string().describe("Host that claims the block."),
   type: z.string().optional().describe("`host` or `virtual`; absent means host."),
   cidr: z.string().describe("Range of the claimed block.").meta(cidrInV3),
   deleted: z
     .boolean()
     .describe("Set on an affinity that is being deleted; readers treat it as gone.")
-    .meta({ v1: { type: "string" }, v3: { default: false } }),
+    .meta({ v3: { default: false } }),
 });
 export type BlockAffinitySpec = z.infer<typeof blockAffinitySpec>;
 

@@ -113,7 +113,7 @@ export const CONFIG_RULES: readonly ConfigRule[] = [
   },
 ];
 
-/** The rule's words without values, as a CRD or a policy prints them. */
+/** The rule's words, the same at every door: what is wrong and what to change. */
 export const ruleWords = (rule: ConfigRule): string => `${rule.text}; ${rule.fix}`;
 
 export interface ConfigViolation {
@@ -137,7 +137,8 @@ export function configViolations(
     .map((rule) => violation(rule, config));
 }
 
-function violation({ name, scope, fields, text, fix }: ConfigRule, config: IPAMConfig): ConfigViolation {
+function violation(rule: ConfigRule, config: IPAMConfig): ConfigViolation {
+  const { name, scope, fields, fix } = rule;
   const value = fields.map((field) => `${field}: ${config[field]}`).join(", ");
-  return { rule: name, scope, fields, value, message: `${text} (found ${value}; ${fix})`, fix };
+  return { rule: name, scope, fields, value, message: `${ruleWords(rule)} (found ${value})`, fix };
 }

@@ -59,8 +59,8 @@ describe("configViolations", () => {
       "WindowsNeedsStrictAffinity",
     ]);
     expect(violations[1]?.message).toBe(
-      "MaxBlocksPerHost requires StrictAffinity to be enabled (found maxBlocksPerHost: 2000000, strictAffinity: false; " +
-        "set strictAffinity: true or maxBlocksPerHost: 0)",
+      "MaxBlocksPerHost requires StrictAffinity to be enabled; set strictAffinity: true or maxBlocksPerHost: 0 " +
+        "(found maxBlocksPerHost: 2000000, strictAffinity: false)",
     );
     for (const { message, value, fix } of violations) {
       expect(message).toContain(value);

@@ -1,0 +1,50 @@
+/**
+ * Builds `dist/`: JavaScript with declarations for those who import the library, and `dist/ipam-operator.mjs`, the
+ * operator in one file without dependencies.
+ */
+import { spawnSync } from "node:child_process";
+import { chmod, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { build } from "esbuild";
+import manifest from "../package.json" with { type: "json" };
+
+const root = join(import.meta.dirname, "..");
+const bundle = join(root, "dist", "ipam-operator.mjs");
+
+// Some dependencies are CommonJS and call require() for Node's own modules, which an ES module does not have.
+const banner = [
+  "#!/usr/bin/env node",
+  `/*! ${manifest.name} ${manifest.version}. ${manifest.license}: http://www.apache.org/licenses/LICENSE-2.0 */`,
+  'import { createRequire as __createRequire } from "node:module";',
+  "const require = __createRequire(import.meta.url);",
+].join("\n");
+
+function compile(): void {
+  const tsc = join(root, "node_modules", ".bin", process.platform === "win32" ? "tsc.cmd" : "tsc");
+  const { status } = spawnSync(tsc, ["-p", join(root, "tsconfig.build.json")], { stdio: "inherit" });
+  if (status !== 0) throw new Error(`tsc ended with ${status}`);
+}
+
+async function bundleOperator(): Promise<void> {
+  await build({
+    absWorkingDir: root,
+    entryPoints: ["src/main.ts"],
+    outfile: bundle,
+    bundle: true,
+    platform: "node",
+    format: "esm",
+    target: "node22",
+    minifySyntax: true,
+    minifyWhitespace: true,
+    keepNames: true,
+    legalComments: "eof",
+    banner: { js: banner },
+    logLevel: "warning",
+  });
+  await chmod(bundle, 0o755);
+}
+
+await rm(join(root, "dist"), { recursive: true, force: true });
+compile();
+await bundleOperator();
+console.log(`dist/: library; dist/ipam-operator.mjs: operator, ${Math.round((await stat(bundle)).size / 1024)} kB`);

@@ -28,6 +28,7 @@ export interface QueueOptions {
 
 export interface WorkQueue {
   readonly depth: number;
+  /** Adds now; a delayed adding of the same key is thereby done. */
   add(key: string): void;
   /** Adds after a delay; of several delays of one key the earliest counts. */
   addAfter(key: string, milliseconds: number): void;
@@ -79,6 +80,8 @@ class KeyQueue implements WorkQueue {
   }
 
   add(key: string): void {
+    clearTimeout(this.#delayed.get(key)?.timer);
+    this.#delayed.delete(key);
     if (this.#stopped || this.#waiting.has(key)) return;
     this.#waiting.set(key, performance.now());
     this.#metrics?.added();
@@ -147,13 +150,8 @@ class KeyQueue implements WorkQueue {
     const earlier = this.#delayed.get(key);
     if (earlier !== undefined && earlier.dueAt <= dueAt) return;
     clearTimeout(earlier?.timer);
-    const timer = setTimeout(() => this.#due(key), Math.min(milliseconds, MAX_TIMER_MS));
+    const timer = setTimeout(() => this.add(key), Math.min(milliseconds, MAX_TIMER_MS));
     this.#delayed.set(key, { timer, dueAt });
-  }
-
-  #due(key: string): void {
-    this.#delayed.delete(key);
-    this.add(key);
   }
 
   #handOut(): void {

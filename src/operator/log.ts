@@ -40,7 +40,7 @@ export function createLogger(options: { level: LogLevel; encoding: LogEncoding; 
       errorKey: "error",
       timestamp: () => `,"ts":"${new Date().toISOString()}"`,
       formatters: { level: (level) => ({ level }) },
-      serializers: { error: errorText },
+      serializers: { error: errorText, err: errorText },
       redact: { paths: SECRET_KEYS.flatMap((key) => [key, `*.${key}`]), censor: "[redacted]" },
       hooks: { streamWrite: withoutCredentials },
     },

@@ -6,6 +6,7 @@
 import type { Logger } from "pino";
 import type { KubeObject } from "../../api/meta.ts";
 import { sleep } from "../../kube/backoff.ts";
+import { servedResources } from "../../kube/discovery.ts";
 import { createReflector, type Reflector } from "../../kube/reflector.ts";
 import { isKubeError, type KubeClient, type KubeError, type ResourceType } from "../../kube/types.ts";
 
@@ -34,6 +35,8 @@ export interface WatchedKindOptions<T extends KubeObject> {
   readonly type: ResourceType;
   /** Nothing can be done without it: it is looked for while it is missing. */
   readonly needed: boolean;
+  readonly labelSelector?: string;
+  readonly metadataOnly?: boolean;
   readonly transform?: (object: T) => T;
   readonly onChange: (key: string) => void;
 }
@@ -126,18 +129,20 @@ class Kinds implements ServedKinds {
       this.#again = false;
       this.#failure = undefined;
       const byVersion = Map.groupBy(this.#kinds, ({ type }) => `${type.group}/${type.version}`);
-      await Promise.all([...byVersion].map(([version, kinds]) => this.#askFor(version, kinds)));
+      await Promise.all([...byVersion.values()].map((kinds) => this.#askFor(kinds)));
       this.#options.onState();
     }
   }
 
-  async #askFor(version: string, kinds: readonly Kind<KubeObject>[]): Promise<void> {
+  async #askFor(kinds: readonly Kind<KubeObject>[]): Promise<void> {
+    const { client, signal } = this.#options;
+    const { group, version } = kinds[0]!.type;
     try {
-      const served = await servedPlurals(version, this.#options);
-      for (const kind of kinds) kind.setServed(served.has(kind.type.plural));
+      const served = await servedResources(client, group, version, { signal });
+      for (const kind of kinds) kind.setServed(served?.has(kind.type.plural) ?? false);
     } catch (error) {
       if (isKubeError(error)) this.#failure = error;
-      else if (!this.#options.signal.aborted) throw error;
+      else if (!signal.aborted) throw error;
     }
   }
 
@@ -156,18 +161,6 @@ class Kinds implements ServedKinds {
       const missing = this.#failure !== undefined || this.#kinds.some(({ needed, served }) => needed && !served);
       if (missing && !signal.aborted) await this.refresh();
     }
-  }
-}
-
-/** Plurals that the server has under `group/version`; none where it does not know it. */
-async function servedPlurals(version: string, { client, signal }: ServedKindsOptions): Promise<ReadonlySet<string>> {
-  const path = version.startsWith("/") ? `/api${version}` : `/apis/${version}`;
-  try {
-    const { resources } = (await client.getRaw(path, { signal })) as { resources?: readonly { name: string }[] };
-    return new Set((resources ?? []).map(({ name }) => name));
-  } catch (error) {
-    if (isKubeError(error, "NotFound")) return new Set();
-    throw error;
   }
 }
 

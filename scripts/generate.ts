@@ -5,6 +5,8 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { generateRbac } from "../rbac/generate.ts";
+import { generateMetricsReference } from "../src/operator/metrics.ts";
+import { generateFlagsReference } from "../src/operator/options.ts";
 import { generateCrds } from "./crd/crds.ts";
 import { generatePolicies } from "./crd/policies.ts";
 import { generateReference } from "./crd/reference.ts";
@@ -15,6 +17,8 @@ const generators: readonly (() => ReadonlyMap<string, string>)[] = [
   generatePolicies,
   generateRbac,
   generateReference,
+  generateMetricsReference,
+  generateFlagsReference,
 ];
 const root = join(import.meta.dirname, "..");
 

@@ -9,11 +9,15 @@ interface Of {
   readonly kind: Slot["kind"];
   readonly name: string;
 }
+interface Change {
+  readonly action: Exclude<Action["do"], "leave">;
+  readonly because: string;
+}
 /** What became of one object in one pass. */
 export type Outcome = Of &
   (
     | { readonly is: "right" }
-    | { readonly is: "mended" | "different"; readonly action: Exclude<Action["do"], "leave">; readonly because: string }
+    | ({ readonly is: "mended" | "different" } & Change)
     | { readonly is: "left"; readonly because: string }
     | { readonly is: "failed"; readonly error: unknown }
   );
@@ -59,12 +63,17 @@ function messageOf(outcome: Outcome): Message | undefined {
       return undefined;
     case "left":
       return { type: "Warning", reason: "RbacNotOurs", note: `${object} ${outcome.because}`, action: "Restore" };
-    case "different": {
-      const note = `${object} would be ${DONE[outcome.action]}: it ${outcome.because}. Nothing is written while managementPolicy is Observe.`;
-      return { type: "Normal", reason: "RbacDiffers", note, action: "Observe" };
-    }
+    case "different":
+      return {
+        type: "Normal",
+        reason: "RbacDiffers",
+        note: `${sentence(object, outcome, "would be")} Nothing is written while managementPolicy is Observe.`,
+        action: "Observe",
+      };
     case "mended":
-      return mended(object, outcome.action, outcome.because);
+      return outcome.action === "delete"
+        ? { type: "Normal", reason: "RbacRemoved", note: sentence(object, outcome, "was"), action: "Remove" }
+        : { type: "Normal", reason: "RbacRestored", note: sentence(object, outcome, "was"), action: "Restore" };
     case "failed":
       return isKubeError(outcome.error, "Forbidden") ? forbidden(object, outcome.error.message) : undefined;
   }
@@ -72,12 +81,9 @@ function messageOf(outcome: Outcome): Message | undefined {
 
 const DONE = { create: "created", update: "put right", replace: "created anew", delete: "deleted" } as const;
 
-function mended(object: string, action: keyof typeof DONE, because: string): Message {
-  if (action === "delete") {
-    return { type: "Normal", reason: "RbacRemoved", note: `${object} was deleted: ${because}.`, action: "Remove" };
-  }
-  const note = `${object} ${because}; it was ${DONE[action]}.`;
-  return { type: "Normal", reason: "RbacRestored", note, action: "Restore" };
+function sentence(object: string, { action, because }: Change, be: "was" | "would be"): string {
+  if (action === "delete") return `${object} ${be} deleted: ${because}.`;
+  return `${object} ${because}; it ${be} ${DONE[action]}.`;
 }
 
 /** The API server's own words name the verb and the resource, or the rule that the operator does not hold itself. */

@@ -31,7 +31,7 @@ export class ConversionError extends Error {
 export function schemaError(subject: Subject, value: unknown, error: z.ZodError): ConversionError {
   const { path, message } = error.issues[0]!;
   const found = path.reduce<unknown>((at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key], value);
-  const problem = found === undefined ? "is missing" : `is ${shown(found)}: ${message.replace("Invalid input: ", "")}`;
+  const problem = found === undefined ? "is missing" : `is ${shown(found)}: ${message.replace(/^Invalid \w+: /, "")}`;
   return new ConversionError(subject, path.map(step).join("").replace(/^\./, ""), problem);
 }
 

@@ -175,8 +175,6 @@ function newEvent({ apiVersion, kind, metadata }: KubeObject, text: EventText): 
 function eventName(name: string): string {
   const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? [];
   return `${words.join("-").slice(0, NAME_LENGTH)}-${randomBytes(8).toString("hex")}`;
-    "-",
-  );
 }
 
 /** At most `limit` bytes of UTF-8, cut before a whole character and marked by an ellipsis. */

@@ -34,32 +34,39 @@ const EARLY_MS = 60_000;
 
 /** Makes the plugin; the program runs on the first `get`. `cluster` is told to it where the kubeconfig asks for that. */
 export function execPlugin(spec: ExecSpec, cluster: object): ExecPlugin {
-  let running: Promise<ExecCredential> | undefined;
+  let credential: Promise<ExecCredential> | undefined;
+  let running = false;
   let staleAt = Number.POSITIVE_INFINITY;
-
-  async function start(): Promise<ExecCredential> {
-    const credential = await run(spec, cluster);
-    staleAt = staleTime(credential, Date.now());
-    return credential;
-  }
-  const renew = () => {
-    running = undefined;
+  const forget = () => {
+    credential = undefined;
   };
+
+  async function obtain(): Promise<ExecCredential> {
+    running = true;
+    try {
+      const obtained = await run(spec, cluster);
+      staleAt = staleTime(obtained, Date.now());
+      return obtained;
+    } catch (error) {
+      forget();
+      throw error;
+    } finally {
+      running = false;
+    }
+  }
   return {
     get: () => {
-      if (Date.now() >= staleAt) renew();
-      if (running === undefined) {
-        staleAt = Number.POSITIVE_INFINITY;
-        running = start();
-        running.catch(renew);
-      }
-      return running;
+      if (!running && Date.now() >= staleAt) forget();
+      credential ??= obtain();
+      return credential;
     },
-    renew,
+    renew: () => {
+      if (!running) forget(); // many calls are refused together: the first renews for all
+    },
   };
 }
 
-/** A minute before the end, but never in the last fifth alone of a short life: a short-lived token is not fetched per call. */
+/** A minute before the end; for a short life at four fifths of it, so that the program does not run for every call. */
 export function staleTime({ expirationTimestamp }: ExecCredential, now: number): number {
   if (expirationTimestamp === undefined) return Number.POSITIVE_INFINITY;
   const expiry = Date.parse(expirationTimestamp);

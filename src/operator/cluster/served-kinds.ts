@@ -27,6 +27,8 @@ export interface ServedKindsOptions {
   readonly retryMs: number;
   /** Told when a kind comes, goes, is synced or cannot be read. */
   readonly onState: () => void;
+  /** Told when what is served was asked again. */
+  readonly onRefresh?: () => void | Promise<void>;
   /** Told when a definition was added, changed or removed, by its name, after what is served was asked again. */
   readonly onDefinition?: (name: string) => void | Promise<void>;
 }
@@ -43,6 +45,7 @@ export interface WatchedKindOptions<T extends KubeObject> {
 
 export interface WatchedKind<T extends KubeObject> {
   readonly type: ResourceType;
+  readonly needed: boolean;
   /** What is known; empty while the kind is not served. */
   list(): readonly T[];
   get(key: string): T | undefined;
@@ -95,8 +98,11 @@ class Kinds implements ServedKinds {
     });
   }
 
+  /** What was read before stays true through a short outage; only what was never read, or is refused, is an error. */
   get error(): KubeError | undefined {
-    return this.#definitions.state.lastError ?? this.#failure;
+    const { synced, lastError } = this.#definitions.state;
+    if (lastError !== undefined && (!synced || isKubeError(lastError, "Forbidden"))) return lastError;
+    return this.#kinds.some(({ served }) => served === undefined) ? this.#failure : undefined;
   }
 
   definition(name: string): string | undefined {
@@ -131,6 +137,7 @@ class Kinds implements ServedKinds {
       const byVersion = Map.groupBy(this.#kinds, ({ type }) => `${type.group}/${type.version}`);
       await Promise.all([...byVersion.values()].map((kinds) => this.#askFor(kinds)));
       this.#options.onState();
+      void this.#options.onRefresh?.();
     }
   }
 

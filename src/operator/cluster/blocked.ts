@@ -1,0 +1,34 @@
+/** Turns what stands in the way into a sentence that says what is missing and what to do about it. Pure. */
+import type { Blocked } from "../../../reconcilers/installation/surroundings.ts";
+import { installationResource } from "../../api/resources.ts";
+import { isDatastoreError } from "../../datastore/datastore.ts";
+import { isKubeError, type ResourceType } from "../../kube/types.ts";
+import { errorText } from "../log.ts";
+
+/** `type` undefined: it was not about one kind. */
+export function blockedBy(error: unknown, type: ResourceType | undefined): Blocked {
+  if (isDatastoreError(error, "NotServed")) return { reason: "APINotInstalled", message: error.message };
+  if (isKubeError(error, "Forbidden", "Unauthorized")) return { reason: "Forbidden", message: forbidden(error, type) };
+  return {
+    reason: "Unavailable",
+    message: `The API server cannot be asked: ${errorText(error)}. It is tried again; check that it is reachable.`,
+  };
+}
+
+function forbidden(error: Error, type: ResourceType | undefined): string {
+  const remedy = "Apply the operator's role: kubectl apply -f rbac/operator.yaml";
+  if (type === undefined) return `Not permitted: ${errorText(error)}. ${remedy}`;
+  return `Not permitted to list and watch ${resourceName(type)} (${errorText(error)}). ${remedy}`;
+}
+
+export function notInstalled(type: ResourceType): Blocked {
+  const ours = type.group === installationResource.group;
+  const remedy = ours
+    ? `kubectl apply --server-side -f crds/${type.group}_${type.plural}.yaml`
+    : `kubectl apply --server-side -f crds/${type.version}/, or install Calico's own`;
+  return { reason: "APINotInstalled", message: `${resourceName(type)} is not installed. Install it: ${remedy}` };
+}
+
+function resourceName({ group, plural }: ResourceType): string {
+  return group === "" ? plural : `${plural}.${group}`;
+}

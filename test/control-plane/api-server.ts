@@ -77,12 +77,13 @@ export function apiServerFlags(port: number, etcdPort: number, extra: readonly s
   ];
 }
 
-/** Waits until the API server says that it is ready, or fails with what it printed last. */
-export async function waitUntilReady(endpoint: Endpoint, token: string, daemon: Daemon): Promise<void> {
+/** Waits until the API server says that it is ready, or fails with what the processes behind it printed last. */
+export async function waitUntilReady(endpoint: Endpoint, token: string, daemons: readonly Daemon[]): Promise<void> {
   const deadline = Date.now() + 60_000;
   while (!(await isReady(endpoint, token))) {
-    if (daemon.exited) throw new Error(`kube-apiserver ended before it was ready:\n${daemon.tail()}`);
-    if (Date.now() > deadline) throw new Error(`kube-apiserver was not ready within 60 s:\n${daemon.tail()}`);
+    const ended = daemons.find(({ exited }) => exited);
+    if (ended) throw new Error(`${ended.name} ended before the API server was ready:\n${ended.tail()}`);
+    if (Date.now() > deadline) throw new Error(`The API server was not ready within 60 s:\n${daemons.at(-1)?.tail()}`);
     await sleep(50);
   }
 }

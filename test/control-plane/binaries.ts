@@ -5,9 +5,9 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rename } from "node:fs/promises";
+import { mkdtemp, readFile, rename, rm } from "node:fs/promises";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { withFileLock } from "./file-lock.ts";
 
@@ -43,13 +43,15 @@ export interface Binaries {
 export async function ensureBinaries(env: NodeJS.ProcessEnv = process.env): Promise<Binaries> {
   const given = env["KUBEBUILDER_ASSETS"];
   if (given) return complete(given) ?? missingFrom(given);
-  const folder = join(cacheFolder(env), "control-plane", await buildKey());
-  return complete(folder) ?? (await withFileLock(`${folder}.lock`, async () => complete(folder) ?? build(folder)));
+  const folder = join(cacheFolder(env), "control-plane", await buildKey(env));
+  return complete(folder) ?? (await withFileLock(`${folder}.lock`, async () => complete(folder) ?? build(folder, env)));
 }
 
 /** Where this project keeps what is dear to make, outside the checkout. */
 export function cacheFolder(env: NodeJS.ProcessEnv): string {
-  return env["IPAM_OPERATOR_CACHE"] || join(env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "ipam-operator");
+  const folder =
+    env["IPAM_OPERATOR_CACHE"] || join(env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "ipam-operator");
+  return resolve(folder);
 }
 
 function complete(folder: string): Binaries | undefined {
@@ -70,9 +72,9 @@ function missingFrom(folder: string): never {
 }
 
 /** Everything that decides what `go build` yields: another key, another folder. */
-async function buildKey(): Promise<string> {
+async function buildKey(env: NodeJS.ProcessEnv): Promise<string> {
   const hash = createHash("sha256")
-    .update(await goVersion())
+    .update(await goVersion(env))
     .update(goBuild.join("\0"));
   for (const module of modules) {
     for (const file of ["go.mod", "go.sum"]) hash.update(await readFile(join(module, file)));
@@ -80,9 +82,9 @@ async function buildKey(): Promise<string> {
   return hash.digest("hex").slice(0, 16);
 }
 
-async function goVersion(): Promise<string> {
+async function goVersion(env: NodeJS.ProcessEnv): Promise<string> {
   try {
-    return (await run("go", ["version"], { cwd: modules[1] })).stdout;
+    return (await run("go", ["version"], { cwd: modules[1], env })).stdout;
   } catch (cause) {
     throw new Error(
       "The cluster tests need `go` (1.26 or newer) on the PATH to build etcd and kube-apiserver once. " +
@@ -92,24 +94,30 @@ async function goVersion(): Promise<string> {
   }
 }
 
-async function build(folder: string): Promise<Binaries> {
+async function build(folder: string, env: NodeJS.ProcessEnv): Promise<Binaries> {
   const started = Date.now();
   say(`building etcd, kube-apiserver and kubectl ${kubernetesVersion} into ${folder}, once:`);
   say("about one minute when Go has compiled them before, seven on two cores when not ...");
   const partial = await mkdtemp(`${folder}.partial-`);
-  for (const program of programs) await compile(program, partial);
-  await rename(partial, folder);
-  say(`built in ${Math.round((Date.now() - started) / 1000)} s; the next run finds them.`);
+  try {
+    for (const program of programs) await compile(program, partial, env);
+    await rename(partial, folder);
+  } finally {
+    await rm(partial, { recursive: true, force: true });
+  }
+  say(`built in ${secondsSince(started)} s; the next run finds them.`);
   return complete(folder)!;
 }
 
-async function compile(program: (typeof programs)[number], folder: string): Promise<void> {
-  const since = Date.now();
-  const env = { ...process.env, CGO_ENABLED: "0", GOWORK: "off" };
+async function compile(program: (typeof programs)[number], folder: string, env: NodeJS.ProcessEnv): Promise<void> {
+  const started = Date.now();
   const args = [...goBuild, "-o", join(folder, program.name), program.package];
-  await run("go", args, { cwd: program.module, env, maxBuffer: 64 << 20 });
-  say(`  ${program.name}: ${Math.round((Date.now() - since) / 1000)} s`);
+  const goEnv = { ...env, CGO_ENABLED: "0", GOWORK: "off" };
+  await run("go", args, { cwd: program.module, env: goEnv, maxBuffer: 64 << 20 });
+  say(`  ${program.name}: ${secondsSince(started)} s`);
 }
+
+const secondsSince = (started: number) => Math.round((Date.now() - started) / 1000);
 
 function say(line: string): void {
   process.stderr.write(`control-plane: ${line}\n`);

@@ -1,5 +1,8 @@
 /** The control plane keeps its promises: real RBAC, real audit, kept data over a restart, nothing left behind. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ControlPlane, startControlPlane } from "./control-plane.ts";
 
@@ -94,6 +97,33 @@ it("starts empty beside another one, and leaves neither process nor file behind"
   for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow("ESRCH");
   expect([existsSync(first.dir), existsSync(second.dir)]).toEqual([false, false]);
   await expect(fetch(first.server)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
+});
+
+it("dies with the process that started it, even one that is killed", async () => {
+  const script = `import { startControlPlane } from "${import.meta.dirname}/control-plane.ts";
+    const { dir, server } = await startControlPlane();
+    console.log(JSON.stringify({ dir, server }));
+    setInterval(() => {}, 1000);`;
+  const args = ["--input-type=module", "--eval", script];
+  const starter = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const [line] = await once(createInterface(starter.stdout), "line");
+  const { dir, server }: { dir: string; server: string } = JSON.parse(line);
+  expect(existsSync(dir)).toBe(true);
+  starter.kill("SIGKILL");
+  await expect.poll(() => existsSync(dir), { timeout: 10_000 }).toBe(false);
+  await expect.poll(() => fetch(server).catch(({ cause }) => cause.code)).toBe("ECONNREFUSED");
+});
+
+it("serves both generations of the kinds when asked to", async () => {
+  const cluster = await startControlPlane({ crds: "both" });
+  const kinds = await cluster.kubectlOk(["api-resources", "-o", "name"]).finally(() => cluster.stop());
+  expect(kinds.split("\n")).toEqual(
+    expect.arrayContaining([
+      "ipaminstallations.ipam-operator.io",
+      "ipamconfigs.crd.projectcalico.org",
+      "ipamconfigurations.projectcalico.org",
+    ]),
+  );
 });
 
 it("says what kube-apiserver printed when it cannot start", async () => {

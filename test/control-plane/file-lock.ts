@@ -8,12 +8,17 @@ const pollMs = 500;
 /** Runs `work` while no other process runs its own under the same lock file. */
 export async function withFileLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   await mkdir(dirname(path), { recursive: true });
-  while (!(await take(path))) await sleep(pollMs);
+  if (!(await take(path))) await waitFor(path);
   try {
     return await work();
   } finally {
     await rm(path, { force: true });
   }
+}
+
+async function waitFor(path: string): Promise<void> {
+  process.stderr.write(`waiting for the process that holds ${path}\n`);
+  while (!(await take(path))) await sleep(pollMs);
 }
 
 async function take(path: string): Promise<boolean> {

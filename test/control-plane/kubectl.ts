@@ -15,14 +15,34 @@ export interface KubectlOptions {
   readonly token?: string;
 }
 
-/** Runs `program` with a home folder of its own; never throws for a non-zero exit code. */
-export async function runKubectl(
+export interface Kubectl {
+  /** Never throws for a non-zero exit code. */
+  kubectl(args: readonly string[], options?: KubectlOptions): Promise<KubectlResult>;
+  /** As `kubectl`, but throws with what kubectl said when it fails; returns stdout. */
+  kubectlOk(args: readonly string[], options?: KubectlOptions): Promise<string>;
+}
+
+/** kubectl at `program` with `home` as its home folder and the kubeconfig that `kubeconfigOf` gives for a token. */
+export function kubectlFor(program: string, home: string, kubeconfigOf: (token?: string) => string): Kubectl {
+  const kubectl: Kubectl["kubectl"] = (args, { token, input = "" } = {}) => {
+    const env = { PATH: process.env["PATH"], HOME: home, KUBECONFIG: kubeconfigOf(token) };
+    return run(program, args, env, input);
+  };
+  const kubectlOk: Kubectl["kubectlOk"] = async (args, options) => {
+    const { code, stdout, stderr } = await kubectl(args, options);
+    if (code !== 0) throw new Error(`kubectl ${args.join(" ")} ended with ${code}: ${stderr || stdout}`);
+    return stdout;
+  };
+  return { kubectl, kubectlOk };
+}
+
+async function run(
   program: string,
   args: readonly string[],
-  { home, kubeconfig, input = "" }: { home: string; kubeconfig: string; input?: string | undefined },
+  env: NodeJS.ProcessEnv,
+  input: string,
 ): Promise<KubectlResult> {
-  const env = { PATH: process.env["PATH"], HOME: home, KUBECONFIG: kubeconfig };
-  const child = spawn(program, args, { env, cwd: process.cwd() });
+  const child = spawn(program, args, { env });
   child.stdin.on("error", () => undefined); // kubectl may end without reading its input
   child.stdin.end(input);
   const exit = new Promise<number>((resolve, reject) => {

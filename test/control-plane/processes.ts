@@ -7,6 +7,7 @@ import { join } from "node:path";
 
 /** A server running in the background, its output in a file. */
 export interface Daemon {
+  readonly name: string;
   readonly pid: number;
   /** Whether the process has ended, by itself or killed. */
   readonly exited: boolean;
@@ -27,6 +28,7 @@ export async function startDaemon(dir: string, name: string, command: string, ar
   writeFileSync(join(dir, `${name}.pid`), String(child.pid));
   const hasExited = () => child.exitCode !== null || child.signalCode !== null;
   return {
+    name,
     pid: child.pid!,
     get exited() {
       return hasExited();
@@ -48,7 +50,9 @@ async function killAndWait(child: ChildProcess, hasExited: () => boolean): Promi
  * every process with a pid file in `dir` and removes `dir`. Returns the function that lets it do so now.
  */
 export function startGuardian(dir: string): () => Promise<void> {
-  const script = 'cat >/dev/null; for f in "$0"/*.pid; do kill -9 "$(cat "$f")" 2>/dev/null; done; rm -rf "$0"';
+  const script = `cat >/dev/null
+    for file in "$0"/*.pid; do kill -9 "$(cat "$file")" 2>/dev/null; done
+    rm -rf "$0" || { sleep 1; rm -rf "$0"; } # a dying process may still write a file`;
   const guardian = spawn("sh", ["-c", script, dir], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
   guardian.unref();
   (guardian.stdin as unknown as { unref(): void }).unref();

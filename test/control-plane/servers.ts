@@ -1,0 +1,45 @@
+/** One etcd and one kube-apiserver as processes: started, stopped and started again on the same ports and data. */
+import type { Endpoint } from "./api-request.ts";
+import { apiServerFlags, etcdFlags, type Tokens, waitUntilReady, writeServerFiles } from "./api-server.ts";
+import type { Binaries } from "./binaries.ts";
+import { type CertificateAuthority, createCertificateAuthority } from "./certificates.ts";
+import { type Daemon, freePorts, startDaemon } from "./processes.ts";
+
+export interface Servers {
+  readonly endpoint: Endpoint;
+  readonly certificates: CertificateAuthority;
+  readonly tokens: Tokens;
+  /** Process ids of what runs now. */
+  pids(): number[];
+  startApiServer(): Promise<void>;
+  stopApiServer(): Promise<void>;
+  killAll(): Promise<void>;
+}
+
+/** Starts both with all their files in `dir`, and waits until the API server is ready. */
+export async function startServers(binaries: Binaries, dir: string, extraFlags: readonly string[]): Promise<Servers> {
+  const certificates = await createCertificateAuthority("ipam-operator-test");
+  const tokens = await writeServerFiles(dir, certificates);
+  const [port, etcdPort, peerPort] = (await freePorts(3)) as [number, number, number];
+  const endpoint = { server: `https://127.0.0.1:${port}`, caData: certificates.certificate };
+  const etcd = await startDaemon(dir, "etcd", binaries.etcd, etcdFlags(etcdPort, peerPort));
+  let apiServer: Daemon | undefined;
+
+  const stopApiServer = async () => apiServer?.kill();
+  const startApiServer = async () => {
+    await stopApiServer(); // the port must be free
+    const flags = apiServerFlags(port, etcdPort, extraFlags);
+    apiServer = await startDaemon(dir, "kube-apiserver", binaries.kubeApiserver, flags);
+    await waitUntilReady(endpoint, tokens.admin, [etcd, apiServer]);
+  };
+  await startApiServer();
+  return {
+    endpoint,
+    certificates,
+    tokens,
+    pids: () => [etcd, apiServer].flatMap((daemon) => (daemon && !daemon.exited ? [daemon.pid] : [])),
+    startApiServer,
+    stopApiServer,
+    killAll: async () => void (await Promise.all([stopApiServer(), etcd.kill()])),
+  };
+}

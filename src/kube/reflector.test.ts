@@ -86,6 +86,13 @@ test("lists, watches from the list's revision, and goes on from the last event a
   expect(reflector.store.get("a")?.metadata.resourceVersion).toBe("6");
 });
 
+test("F2: a watch may be silent for longer than the server's bookmark minute", async () => {
+  const watch = vi.fn(quiet);
+  started(scripted([listed("5")], [watch]));
+  await pass(0);
+  expect(watch).toHaveBeenCalledWith(expect.objectContaining({ idleTimeoutMs: 90_000 }));
+});
+
 test("a bookmark moves the revision on and is no change", async () => {
   const script = scripted([listed("5")], [watching([{ type: "BOOKMARK", resourceVersion: "90" }], 5000), quiet]);
   const { changes } = started(script);

@@ -123,6 +123,10 @@ export const installationStatus = z.object({
           .array(z.iso.datetime())
           .describe("When it was put back within the last ten minutes.")
           .meta({ "x-kubernetes-list-type": "atomic", maxItems: 8 }),
+        suspended: z
+          .boolean()
+          .optional()
+          .describe("True: it was put back too often and is left alone until the spec or the field changes."),
       }),
     )
     .optional()

@@ -1,0 +1,221 @@
+import { describe, expect, it } from "vitest";
+import {
+  aConfiguration,
+  aNode,
+  anInstallation,
+  heldBy,
+  NOW,
+  theSurroundings,
+} from "../../test/support/installations.ts";
+import { decide, type Situation } from "./decide.ts";
+
+const inForce = { strictAffinity: true, autoAllocateBlocks: true, maxBlocksPerHost: 8 };
+const appliedBefore = {
+  observedGeneration: 1,
+  fields: [{ name: "maxBlocksPerHost", value: "8", source: "Installation" } as const],
+};
+
+interface Case extends Partial<Situation> {
+  readonly reason: string;
+  readonly changes?: object;
+  readonly says?: RegExp;
+}
+
+const windows = theSurroundings({ nodes: [aNode("linux-1"), aNode("win-1", { windows: true })] });
+const locked = theSurroundings({ datastoreLocked: true });
+const blocked = { reason: "Forbidden", message: "cannot list nodes" } as const;
+
+const cases: Record<string, Case> = {
+  "writes what differs and leaves the rest": {
+    installation: anInstallation({ strictAffinity: true, maxBlocksPerHost: 9 }),
+    stored: aConfiguration(inForce),
+    reason: "Succeeded",
+    changes: { maxBlocksPerHost: 9 },
+  },
+  "writes nothing when nothing differs": {
+    installation: anInstallation({ maxBlocksPerHost: 8 }),
+    stored: aConfiguration(inForce),
+    reason: "Succeeded",
+    changes: {},
+  },
+  "takes a managed 0 and a stored absence for the same": {
+    installation: anInstallation({ maxBlocksPerHost: 0, ipCooldownSeconds: 0 }),
+    stored: aConfiguration({ strictAffinity: false, autoAllocateBlocks: true }),
+    reason: "Succeeded",
+    changes: {},
+  },
+  "creates nothing where nothing is managed and nothing stored": {
+    installation: anInstallation(),
+    reason: "Succeeded",
+    changes: {},
+    says: /none is stored/,
+  },
+  "creates the configuration even where every wanted value is the default": {
+    installation: anInstallation({ strictAffinity: false }),
+    reason: "Succeeded",
+    changes: { strictAffinity: false },
+  },
+  "only tells the difference in Observe": {
+    installation: anInstallation({ maxBlocksPerHost: 9 }, { policy: "Observe" }),
+    stored: aConfiguration(inForce),
+    reason: "Observed",
+    changes: {},
+    says: /maxBlocksPerHost from 8 to 9/,
+  },
+  "touches nothing in Paused, not even where it could not read": {
+    installation: anInstallation({ maxBlocksPerHost: 9 }, { policy: "Paused" }),
+    stored: aConfiguration(inForce),
+    surroundings: theSurroundings({ blocked }),
+    reason: "Paused",
+    changes: {},
+  },
+  "says what blocks it": {
+    installation: anInstallation({ maxBlocksPerHost: 9 }),
+    surroundings: theSurroundings({ blocked }),
+    reason: "Forbidden",
+    says: /cannot list nodes/,
+  },
+  "leaves a cluster alone whose IPAM is not Calico's": {
+    installation: anInstallation({ maxBlocksPerHost: 9, strictAffinity: true }),
+    surroundings: theSurroundings({ foreignIpam: "HostLocal" }),
+    reason: "NotApplicable",
+    changes: {},
+    says: /HostLocal/,
+  },
+  "refuses a merged result that breaks a rule, naming the unmanaged field": {
+    installation: anInstallation({ maxBlocksPerHost: 9 }),
+    stored: aConfiguration({ strictAffinity: false, autoAllocateBlocks: true }),
+    reason: "InvalidSpec",
+    changes: {},
+    says: /MaxBlocksPerHost requires StrictAffinity.*at fault in the stored IPAMConfiguration: strictAffinity; set spec\.ipam\.strictAffinity here/,
+  },
+  "repairs an invalid stored configuration where the managed fields suffice": {
+    installation: anInstallation({ strictAffinity: true }),
+    stored: aConfiguration({ strictAffinity: false, autoAllocateBlocks: false }),
+    reason: "Succeeded",
+    changes: { strictAffinity: true },
+  },
+  "does not repair what it does not manage": {
+    installation: anInstallation({ ipCooldownSeconds: 60 }),
+    stored: aConfiguration({ strictAffinity: false, autoAllocateBlocks: false }),
+    reason: "InvalidSpec",
+    changes: {},
+    says: /Cannot disable 'StrictAffinity' and 'AutoAllocateBlocks'/,
+  },
+  "tolerates a stored value out of range that nobody changes": {
+    installation: anInstallation({ ipCooldownSeconds: 60 }),
+    stored: aConfiguration({ strictAffinity: true, autoAllocateBlocks: true, maxBlocksPerHost: 2_000_000 }),
+    reason: "Succeeded",
+    changes: { ipCooldownSeconds: 60 },
+  },
+  "writes nothing while the datastore is locked": {
+    installation: anInstallation({ maxBlocksPerHost: 9 }),
+    stored: aConfiguration(inForce),
+    surroundings: locked,
+    reason: "DatastoreLocked",
+    changes: {},
+  },
+  "does not mind the lock when there is nothing to write": {
+    installation: anInstallation({ maxBlocksPerHost: 8 }),
+    stored: aConfiguration(inForce),
+    surroundings: locked,
+    reason: "Succeeded",
+  },
+  "leaves a configuration that Helm keeps": {
+    installation: anInstallation({ maxBlocksPerHost: 9 }),
+    stored: aConfiguration(inForce, { labels: { "app.kubernetes.io/managed-by": "Helm" } }),
+    reason: "OwnedByOther",
+    changes: {},
+    says: /Helm/,
+  },
+  "leaves a configuration that Argo CD keeps": {
+    installation: anInstallation({ maxBlocksPerHost: 9 }),
+    stored: aConfiguration(inForce, { annotations: { "argocd.argoproj.io/tracking-id": "apps:x" } }),
+    reason: "OwnedByOther",
+    says: /Argo CD/,
+  },
+  "leaves a configuration that Flux keeps": {
+    installation: anInstallation({ maxBlocksPerHost: 9 }),
+    stored: aConfiguration(inForce, { labels: { "kustomize.toolkit.fluxcd.io/name": "net" } }),
+    reason: "OwnedByOther",
+    says: /Flux/,
+  },
+  "leaves a field that another manager applies server-side": {
+    installation: anInstallation({ maxBlocksPerHost: 9 }),
+    stored: aConfiguration(inForce, { managedFields: [heldBy("gitops", "Apply", ["maxBlocksPerHost"])] }),
+    reason: "OwnedByOther",
+    says: /gitops \(server-side apply\)/,
+  },
+  "does not mind an owner who wants the same": {
+    installation: anInstallation({ maxBlocksPerHost: 8 }),
+    stored: aConfiguration(inForce, { labels: { "app.kubernetes.io/managed-by": "Helm" } }),
+    reason: "Succeeded",
+  },
+  "does not mind a manager that applies another field": {
+    installation: anInstallation({ maxBlocksPerHost: 9 }),
+    stored: aConfiguration(inForce, { managedFields: [heldBy("gitops", "Apply", ["ipCooldownSeconds"])] }),
+    reason: "Succeeded",
+    changes: { maxBlocksPerHost: 9 },
+  },
+  "writes the other fields when the CRD does not know one": {
+    installation: anInstallation({ maxBlocksPerHost: 9, ipCooldownSeconds: 60 }),
+    stored: aConfiguration(inForce),
+    surroundings: theSurroundings({
+      servedFields: new Set(["strictAffinity", "autoAllocateBlocks", "maxBlocksPerHost"]),
+    }),
+    reason: "FieldNotServed",
+    changes: { maxBlocksPerHost: 9 },
+    says: /does not know ipCooldownSeconds/,
+  },
+  "writes the other fields when Windows nodes need strict affinity": {
+    installation: anInstallation({ ipCooldownSeconds: 60 }),
+    stored: aConfiguration({ strictAffinity: false, autoAllocateBlocks: true }),
+    surroundings: windows,
+    reason: "WindowsNeedsStrictAffinity",
+    changes: { ipCooldownSeconds: 60 },
+    says: /node win-1 runs Windows.*spec\.ipam\.strictAffinity: true/,
+  },
+  "does not take strict affinity away from Windows nodes": {
+    installation: anInstallation({ strictAffinity: false, ipCooldownSeconds: 60 }),
+    stored: aConfiguration({ strictAffinity: true, autoAllocateBlocks: true }),
+    surroundings: windows,
+    reason: "WindowsNeedsStrictAffinity",
+    changes: { ipCooldownSeconds: 60 },
+  },
+  "is content with Windows nodes and strict affinity": {
+    installation: anInstallation({ strictAffinity: true }),
+    stored: aConfiguration(inForce),
+    surroundings: windows,
+    reason: "Succeeded",
+  },
+  "puts back what was in force": {
+    installation: anInstallation({ maxBlocksPerHost: 8 }, { status: appliedBefore }),
+    stored: aConfiguration({ ...inForce, maxBlocksPerHost: 3 }),
+    reason: "Succeeded",
+    changes: { maxBlocksPerHost: 8 },
+  },
+  "writes nothing where a field held back leaves the rest breaking a rule": {
+    installation: anInstallation({ strictAffinity: true, maxBlocksPerHost: 9 }),
+    stored: aConfiguration({ strictAffinity: false, autoAllocateBlocks: true }),
+    surroundings: theSurroundings({ servedFields: new Set(["autoAllocateBlocks", "maxBlocksPerHost"]) }),
+    reason: "FieldNotServed",
+    changes: {},
+    says: /nothing is written/,
+  },
+};
+
+describe("decide", () => {
+  it.each(Object.entries(cases))("%s", (_name, { reason, changes, says, ...given }) => {
+    const situation: Situation = {
+      installation: anInstallation(),
+      stored: undefined,
+      surroundings: theSurroundings(),
+      now: NOW,
+      ...given,
+    };
+    const decision = decide(situation);
+    expect(decision.outcome.reason).toBe(reason);
+    if (changes) expect(decision.changes).toEqual(changes);
+    if (says) expect(decision.outcome.message).toMatch(says);
+  });
+});

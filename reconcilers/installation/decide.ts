@@ -1,0 +1,226 @@
+/**
+ * What to do about an Installation, decided without touching anything: an ordered list of checks, the first that
+ * speaks ends it. A check never writes; it says what would be written and why, or why nothing is.
+ */
+import type { Installation, IpamField, IpamSettings } from "../../src/api/installation.ts";
+import type { IPAMConfiguration } from "../../src/api/v3.ts";
+import { type ConfigViolation, configViolations, effectiveConfig } from "../../src/ipam/config.ts";
+import { type DriftVerdict, judgeDrift } from "./drift.ts";
+import { ownerOf } from "./owners.ts";
+import type { Outcome } from "./reasons.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { changesOf, type Difference, describeDifferences, differences, managedFields } from "./values.ts";
+
+/** All that a decision depends on. */
+export interface Situation {
+  readonly installation: Installation;
+  /** The IPAMConfiguration `default` as stored; undefined where there is none. */
+  readonly stored: IPAMConfiguration | undefined;
+  readonly surroundings: Surroundings;
+  readonly now: Date;
+}
+
+export interface Decision {
+  /** What the conditions say once `changes` are written. */
+  readonly outcome: Outcome;
+  /** Fields to write, for setIPAMConfig; empty: write nothing. */
+  readonly changes: IpamSettings;
+  readonly written: readonly Difference[];
+  readonly drift: DriftVerdict;
+}
+
+type Check = (situation: Situation) => Decision | undefined;
+
+const NO_DRIFT: DriftVerdict = { entries: [], corrected: [], suspended: [] };
+const nothing = (reason: Outcome["reason"], message: string, drift: DriftVerdict = NO_DRIFT): Decision => ({
+  outcome: { reason, message },
+  changes: {},
+  written: [],
+  drift,
+});
+
+/** Decides what one reconcile is to do. */
+export function decide(situation: Situation): Decision {
+  for (const check of [paused, blocked, notApplicable, observed, invalid, locked, ownedByOther]) {
+    const decision = check(situation);
+    if (decision) return decision;
+  }
+  return enforce(situation);
+}
+
+const paused: Check = ({ installation }) =>
+  installation.spec.managementPolicy === "Paused"
+    ? nothing("Paused", "managementPolicy is Paused: nothing is compared and nothing is written")
+    : undefined;
+
+const blocked: Check = ({ surroundings }) =>
+  surroundings.blocked && nothing(surroundings.blocked.reason, surroundings.blocked.message);
+
+const notApplicable: Check = ({ surroundings: { foreignIpam } }) =>
+  foreignIpam === undefined
+    ? undefined
+    : nothing(
+        "NotApplicable",
+        `the Calico operator's Installation sets spec.cni.ipam.type: ${foreignIpam}, so Calico's IPAM hands out no ` +
+          "addresses on this cluster; nothing is written",
+      );
+
+const observed: Check = ({ installation, stored }) => {
+  if (installation.spec.managementPolicy !== "Observe") return undefined;
+  const found = differences(installation, stored?.spec);
+  return found.length === 0
+    ? nothing(
+        "Succeeded",
+        "the stored configuration is as the Installation wants it (managementPolicy Observe writes nothing)",
+      )
+    : nothing(
+        "Observed",
+        `managementPolicy Enforce would change ${describeDifferences(found)}; Observe writes nothing`,
+      );
+};
+
+const invalid: Check = ({ installation, stored }) => {
+  const changes = changesOf(differences(installation, stored?.spec));
+  const broken = brokenRules(stored, changes);
+  return broken.length === 0 ? undefined : nothing("InvalidSpec", describeBroken(broken, installation));
+};
+
+const locked: Check = ({ installation, stored, surroundings }) => {
+  const found = differences(installation, stored?.spec);
+  if (!surroundings.datastoreLocked || (found.length === 0 && !needsCreating({ installation, stored })))
+    return undefined;
+  return nothing(
+    "DatastoreLocked",
+    "Calico's datastore is locked (ClusterInformation default has datastoreReady: false), so nothing is written; " +
+      `waiting to change ${describeDifferences(found) || "nothing but to create the configuration"}`,
+  );
+};
+
+const ownedByOther: Check = ({ installation, stored }) => {
+  const found = differences(installation, stored?.spec);
+  const owner =
+    found.length > 0
+      ? ownerOf(
+          stored,
+          found.map(({ field }) => field),
+        )
+      : undefined;
+  if (owner === undefined) return undefined;
+  return nothing(
+    "OwnedByOther",
+    `IPAMConfiguration default is kept by ${owner}, so it is left as it is. Wanted: ${describeDifferences(found)}. ` +
+      "Change it there, or take the field out of spec.ipam",
+  );
+};
+
+/** The fields that may be written are written; what holds one back is said, and does not hold back the others. */
+function enforce(situation: Situation): Decision {
+  const { installation, stored, surroundings, now } = situation;
+  const wanted = differences(installation, stored?.spec);
+  const unserved = unservedFields(installation, surroundings);
+  const windows = windowsProblem(situation);
+  const drift = judgeDrift(
+    installation,
+    wanted.filter(({ field }) => !unserved.includes(field)),
+    stored,
+    now,
+  );
+  const heldBack = new Set<IpamField>([
+    ...unserved,
+    ...(windows ? (["strictAffinity"] as const) : []),
+    ...drift.suspended.map(({ name }) => name),
+  ]);
+  const written = wanted.filter(({ field }) => !heldBack.has(field));
+  const outcome = windows ?? notServed(unserved, surroundings) ?? fight(drift) ?? converged(situation);
+  const partBreaksRule = brokenRules(stored, changesOf(written)).length > 0;
+  if (partBreaksRule)
+    return {
+      ...nothing(
+        outcome.reason,
+        `${outcome.message}. Without it the other fields would break a rule, so nothing is written`,
+      ),
+      drift: NO_DRIFT,
+    };
+  return { outcome, changes: changesToWrite(situation, written), written, drift };
+}
+
+/** A configuration that is wanted but not stored yet is created even where every wanted value is the default. */
+function changesToWrite({ installation, stored }: Situation, written: readonly Difference[]): IpamSettings {
+  if (!needsCreating({ installation, stored })) return changesOf(written);
+  const keep = new Set(written.map(({ field }) => field));
+  const defaults = effectiveConfig(undefined);
+  return Object.fromEntries(managedFields(installation).filter(([f, v]) => keep.has(f) || defaults[f] === v));
+}
+
+const needsCreating = ({ installation, stored }: Pick<Situation, "installation" | "stored">) =>
+  stored === undefined && managedFields(installation).length > 0;
+
+function brokenRules(stored: IPAMConfiguration | undefined, changes: IpamSettings): ConfigViolation[] {
+  const merged = effectiveConfig({ ...stored?.spec, ...changes });
+  // A stored value out of range that nobody is changing was let in by the CRD; it is not the Installation's to judge.
+  return configViolations(merged).filter(({ scope, fields }) => scope !== "value" || fields.some((f) => f in changes));
+}
+
+function describeBroken(broken: readonly ConfigViolation[], installation: Installation): string {
+  const unmanaged = [...new Set(broken.flatMap(({ fields }) => fields))].filter(
+    (field) => installation.spec.ipam?.[field] === undefined,
+  );
+  const rules = broken.map(({ message }) => message).join("; ");
+  if (unmanaged.length === 0) return rules;
+  const paths = unmanaged.map((field) => `spec.ipam.${field}`).join(" and ");
+  return `${rules}. Not managed by this Installation and at fault in the stored IPAMConfiguration: ${unmanaged.join(", ")}; set ${paths} here, or change it there`;
+}
+
+function unservedFields(installation: Installation, { servedFields }: Surroundings): IpamField[] {
+  if (!servedFields) return [];
+  return managedFields(installation)
+    .map(([field]) => field)
+    .filter((field) => !servedFields.has(field));
+}
+
+function notServed(fields: readonly IpamField[], { datastore }: Surroundings): Outcome | undefined {
+  if (fields.length === 0) return undefined;
+  return {
+    reason: "FieldNotServed",
+    message:
+      `the installed CRD of ${datastore.apiGroup} does not know ${fields.join(", ")} and would drop it in silence, so it is not ` +
+      `written. Upgrade Calico's CRDs, or take ${fields.map((field) => `spec.ipam.${field}`).join(", ")} out of the Installation`,
+  };
+}
+
+function windowsProblem({ installation, stored, surroundings }: Situation): Outcome | undefined {
+  const nodes = surroundings.nodes.filter(({ windows }) => windows).map(({ name }) => name);
+  const wanted = installation.spec.ipam?.strictAffinity ?? effectiveConfig(stored?.spec).strictAffinity;
+  if (nodes.length === 0 || wanted) return undefined;
+  return {
+    reason: "WindowsNeedsStrictAffinity",
+    message:
+      `${nodes.length === 1 ? `node ${nodes[0]} runs` : `${nodes.length} nodes (${nodes[0]}, …) run`} Windows, which needs ` +
+      "strictAffinity: true. Add to the Installation: spec.ipam.strictAffinity: true",
+  };
+}
+
+function fight({ suspended }: DriftVerdict): Outcome | undefined {
+  if (suspended.length === 0) return undefined;
+  const fields = suspended.map(({ name, found, manager }) => `${name} (now ${found}, by ${manager})`).join(", ");
+  return {
+    reason: "DriftFight",
+    message:
+      `another writer keeps changing ${fields}; put back three times within ten minutes and now left alone. ` +
+      "Stop that writer or take the field out of spec.ipam; a change of the spec or of the field makes the operator try again",
+  };
+}
+
+function converged({ installation, stored }: Situation): Outcome {
+  const managed = managedFields(installation);
+  if (managed.length === 0) {
+    return {
+      reason: "Succeeded",
+      message: stored
+        ? "no field is managed; the stored configuration stays as it is"
+        : "no field is managed and none is stored: the defaults hold",
+    };
+  }
+  const values = managed.map(([field, value]) => `${field}: ${value}`).join(", ");
+  return { reason: "Succeeded", message: `the stored configuration has ${values}` };
+}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import type { Installation } from "../../src/api/installation.ts";
+import { aConfiguration, anInstallation, heldBy, NOW } from "../../test/support/installations.ts";
+import { type DriftEntry, judgeDrift } from "./drift.ts";
+
+const field = "maxBlocksPerHost";
+const stored = (value: number) =>
+  aConfiguration(
+    { strictAffinity: true, maxBlocksPerHost: value },
+    { managedFields: [heldBy("ipam-operator", "Update", [field]), heldBy("kubectl-edit", "Update", [field])] },
+  );
+const minutes = (n: number) => new Date(NOW.getTime() + n * 60_000);
+
+function installed(
+  drift: DriftEntry[] = [],
+  more: { generation?: number; source?: "Installation" | "Existing" } = {},
+): Installation {
+  const { generation = 1, source = "Installation" } = more;
+  return anInstallation(
+    { maxBlocksPerHost: 8 },
+    { generation, status: { observedGeneration: 1, fields: [{ name: field, value: "8", source }], drift } },
+  );
+}
+const judge = (installation: Installation, found: number, now = NOW) =>
+  judgeDrift(installation, [{ field, found, wanted: 8 }], stored(found), now);
+
+/** Another writer changes the field every `every` minutes; returns what became of the last of `times` changes. */
+function fightFor(times: number, every: number) {
+  let drift: DriftEntry[] = [];
+  for (let i = 0; i < times; i++) drift = [...judge(installed(drift), 3, minutes(i * every)).entries];
+  return drift[0];
+}
+
+describe("drift", () => {
+  it("is a change of a value that was in force by our hand, and names who made it", () => {
+    const { corrected } = judge(installed(), 3);
+    expect(corrected).toMatchObject([{ name: field, found: "3", wanted: "8", manager: "kubectl-edit" }]);
+  });
+
+  it("is not a value that was never in force", () => {
+    expect(judge(installed([], { source: "Existing" }), 3).entries).toEqual([]);
+  });
+
+  it("names nobody where no trace was left", () => {
+    const object = aConfiguration({ strictAffinity: true });
+    const { corrected } = judgeDrift(installed(), [{ field, found: 0, wanted: 8 }], object, NOW);
+    expect(corrected[0]?.manager).toBe("unknown");
+  });
+
+  it("is corrected three times within ten minutes and then no more", () => {
+    expect(fightFor(3, 2)).toMatchObject({ corrections: { length: 3 } });
+    expect(fightFor(3, 2)?.suspended).toBeUndefined();
+    expect(fightFor(4, 2)).toMatchObject({ suspended: true, found: "3" });
+  });
+
+  it("is corrected for ever when it is rare", () => {
+    expect(fightFor(12, 4)?.suspended).toBeUndefined();
+  });
+
+  it("stays suspended for as long as neither the spec nor the field changes", () => {
+    const suspended = fightFor(4, 2) as DriftEntry;
+    expect(judge(installed([suspended], { source: "Existing" }), 3, minutes(600)).suspended).toEqual([suspended]);
+  });
+
+  it("is corrected again once the field changes", () => {
+    const suspended = fightFor(4, 2) as DriftEntry;
+    const { corrected } = judge(installed([suspended], { source: "Existing" }), 5);
+    expect(corrected).toMatchObject([{ found: "5", corrections: { length: 1 } }]);
+  });
+
+  it("is over once the spec changes: what differs then is a change the user asks for", () => {
+    const suspended = fightFor(4, 2) as DriftEntry;
+    expect(judge(installed([suspended], { source: "Existing", generation: 2 }), 3).entries).toEqual([]);
+  });
+});

@@ -1,0 +1,75 @@
+/**
+ * Drift: a managed field that this operator had set and somebody changed. It is put back, but not for ever: after
+ * three corrections of one field within ten minutes the operator gives way until the spec or the field changes.
+ * The memory is the status itself, so that it outlives a restart and a change of leader.
+ */
+import type { Installation, InstallationStatus } from "../../src/api/installation.ts";
+import type { IPAMConfiguration } from "../../src/api/v3.ts";
+import { writerOf } from "./owners.ts";
+import type { Difference } from "./values.ts";
+
+export type DriftEntry = NonNullable<InstallationStatus["drift"]>[number];
+
+export const MAX_CORRECTIONS = 3;
+export const CORRECTION_WINDOW_MS = 600_000;
+
+export interface DriftVerdict {
+  /** One entry per drifted field, as the status is to remember it. */
+  readonly entries: readonly DriftEntry[];
+  readonly corrected: readonly DriftEntry[];
+  /** Fields no longer put back. */
+  readonly suspended: readonly DriftEntry[];
+}
+
+/** Judges which of the differences are drift, and which of those are put back once more. */
+export function judgeDrift(
+  installation: Installation,
+  found: readonly Difference[],
+  object: IPAMConfiguration | undefined,
+  now: Date,
+): DriftVerdict {
+  const entries = found
+    .filter((difference) => isDrift(installation, difference))
+    .map((difference) => judge(installation, difference, object, now));
+  return {
+    entries,
+    corrected: entries.filter(({ suspended }) => !suspended),
+    suspended: entries.filter(({ suspended }) => suspended),
+  };
+}
+
+/** Only a value that was in force by our hand can drift; all else is a change the user asks for now. */
+function isDrift(installation: Installation, { field, wanted }: Difference): boolean {
+  if (rememberedSuspension(installation, field)) return true;
+  const before = installation.status?.fields?.find(({ name }) => name === field);
+  return before?.source === "Installation" && before.value === String(wanted);
+}
+
+function judge(installation: Installation, difference: Difference, object: IPAMConfiguration | undefined, now: Date) {
+  const { field, found, wanted } = difference;
+  const remembered = installation.status?.drift?.find(({ name }) => name === field);
+  const entry = {
+    name: field,
+    found: String(found),
+    wanted: String(wanted),
+    manager: writerOf(object, field),
+    time: now.toISOString(),
+  };
+  if (rememberedSuspension(installation, field)?.found === entry.found) return remembered as DriftEntry;
+  const recent = remembered?.suspended ? [] : withinWindow(remembered?.corrections ?? [], now);
+  if (recent.length >= MAX_CORRECTIONS) return { ...entry, corrections: recent, suspended: true };
+  return { ...entry, corrections: [...recent, entry.time] };
+}
+
+/** A suspension ends with the spec that it was made under. */
+function rememberedSuspension({ metadata, status }: Installation, field: Difference["field"]): DriftEntry | undefined {
+  const entry = status?.drift?.find(({ name }) => name === field);
+  return entry?.suspended && status?.observedGeneration === metadata.generation ? entry : undefined;
+}
+
+const withinWindow = (times: readonly string[], now: Date) =>
+  times.filter((time) => now.getTime() - Date.parse(time) < CORRECTION_WINDOW_MS);
+
+/** What happened, for an event and for `status.lastDrift`. */
+export const describeDrift = ({ name, found, wanted, manager }: DriftEntry): string =>
+  `${name} of the stored configuration was changed to ${found} by ${manager}; put back to ${wanted}`;

@@ -1,0 +1,30 @@
+/** What a failed call means for the user: a reason and a sentence that says what to do. */
+import { isDatastoreError } from "../../src/datastore/datastore.ts";
+import { IpamError } from "../../src/ipam/errors.ts";
+import type { Outcome } from "./reasons.ts";
+import type { Surroundings } from "./surroundings.ts";
+
+/** The stored configuration is there but cannot be read. */
+export class UnreadableConfiguration extends Error {
+  override readonly name = "UnreadableConfiguration";
+}
+
+/** The outcome to report; undefined for what is no finding about the cluster (a lost race, an abort, a fault of ours). */
+export function outcomeOfFailure(error: unknown, { datastore }: Surroundings): Outcome | undefined {
+  if (error instanceof UnreadableConfiguration) {
+    return { reason: "InvalidSpec", message: `the stored IPAMConfiguration default cannot be read: ${error.message}` };
+  }
+  if (error instanceof IpamError)
+    return error.code === "MaxRetries" ? undefined : { reason: "InvalidSpec", message: error.message };
+  if (isDatastoreError(error, "Invalid")) return { reason: "InvalidSpec", message: error.message };
+  if (isDatastoreError(error, "Unauthorized")) {
+    return { reason: "Forbidden", message: `${error.message}. Apply the operator's role (rbac/operator.yaml)` };
+  }
+  if (isDatastoreError(error, "NotServed")) {
+    return {
+      reason: "APINotInstalled",
+      message: `${datastore.apiGroup} is not served: install Calico's CRDs, or those in crds/. Asked again every 30 s`,
+    };
+  }
+  return isDatastoreError(error, "Unavailable") ? { reason: "Unavailable", message: error.message } : undefined;
+}

@@ -1,0 +1,124 @@
+/** The Installation's status, made anew from what is so now; only times and first contact are carried over. */
+import { type Installation, type InstallationStatus, IPAM_FIELDS, type IpamField } from "../../src/api/installation.ts";
+import type { Condition } from "../../src/api/meta.ts";
+import type { IPAMConfiguration } from "../../src/api/v3.ts";
+import { DEFAULT_CONFIG, effectiveConfig } from "../../src/ipam/config.ts";
+import { type DriftEntry, describeDrift } from "./drift.ts";
+import { meaningOf, type Outcome } from "./reasons.ts";
+import type { Surroundings } from "./surroundings.ts";
+import { managedFields } from "./values.ts";
+import { warningsFor } from "./warnings.ts";
+
+export interface Reconciled {
+  readonly installation: Installation;
+  readonly outcome: Outcome;
+  /** The configuration as stored after this reconcile; `unread` where it could not, or was not to, be read. */
+  readonly stored: IPAMConfiguration | undefined | "unread";
+  readonly otherNames: readonly string[];
+  readonly drift: readonly DriftEntry[];
+  readonly corrected: readonly DriftEntry[];
+  readonly surroundings: Surroundings;
+  readonly now: Date;
+}
+
+/** The whole status after one reconcile. */
+export function statusOf(reconciled: Reconciled): InstallationStatus {
+  const { installation, outcome, surroundings, now } = reconciled;
+  const before = installation.status ?? {};
+  return withoutUndefined({
+    ...before,
+    observedGeneration: installation.metadata.generation,
+    conditions: conditionsOf(installation, outcome, now),
+    datastore: { apiGroup: surroundings.datastore.apiGroup, chosenBy: surroundings.datastore.chosenBy },
+    ...(reconciled.stored === "unread" ? {} : configurationPart(reconciled, reconciled.stored)),
+  });
+}
+
+function configurationPart(reconciled: Reconciled, stored: IPAMConfiguration | undefined): InstallationStatus {
+  const { installation, surroundings, otherNames, corrected } = reconciled;
+  const config = effectiveConfig(stored?.spec);
+  const latest = corrected.at(-1);
+  return {
+    effective: config,
+    fields: IPAM_FIELDS.map((name) => ({
+      name,
+      value: String(config[name]),
+      source: sourceOf(installation, name, stored),
+    })),
+    warnings: warningsFor(config, surroundings, otherNames),
+    drift: driftAfter(reconciled),
+    lastDrift: latest ? describeDrift(latest) : installation.status?.lastDrift,
+    ...(installation.status?.adoptedAt === undefined ? adoption(stored, reconciled.now) : {}),
+  };
+}
+
+/** What was found stored at first contact; kept for ever, so that an admin can go back to it. */
+export function adoption(stored: IPAMConfiguration | undefined, now: Date): InstallationStatus {
+  const found = IPAM_FIELDS.filter((name) => stored?.spec[name] !== undefined);
+  return {
+    adopted: found.map((name) => ({ name, value: String(stored?.spec[name]) })),
+    adoptedAt: now.toISOString(),
+  };
+}
+
+function sourceOf(installation: Installation, name: IpamField, stored: IPAMConfiguration | undefined) {
+  const config = effectiveConfig(stored?.spec);
+  if (stored && managedFields(installation).some(([field, wanted]) => field === name && wanted === config[name])) {
+    return "Installation";
+  }
+  const adopted = installation.status?.adopted?.some((entry) => entry.name === name);
+  const present = stored?.spec[name] !== undefined;
+  // A default that the API server or this operator filled in is nobody's choice.
+  return present && (adopted || config[name] !== DEFAULT_CONFIG[name]) ? "Existing" : "Default";
+}
+
+/** One entry per field; a suspension is over once the field is no longer judged to be drifting. */
+function driftAfter({ installation, drift }: Reconciled): DriftEntry[] {
+  const names = new Set(drift.map(({ name }) => name));
+  const kept = (installation.status?.drift ?? []).filter(({ name, suspended }) => !names.has(name) && !suspended);
+  return [...kept, ...drift].sort((a, b) => a.name.localeCompare(b.name));
+}
+
+/** Ready always, and the abnormal condition of the reason while it holds: never Stalled and Reconciling together. */
+export function conditionsOf(installation: Installation, outcome: Outcome, now: Date): Condition[] {
+  const before = installation.status?.conditions ?? [];
+  if (outcome.reason === "Paused") return pausedConditions(installation, outcome, now);
+  const { ready, abnormal } = meaningOf(outcome.reason);
+  const made = (type: string, status: Condition["status"]) =>
+    condition(before, { type, status, ...outcome, observedGeneration: installation.metadata.generation }, now);
+  return [made("Ready", ready), ...(abnormal ? [made(abnormal, "True")] : [])];
+}
+
+/** Pausing does not change whether the configuration had converged; only work in progress ends. */
+function pausedConditions(installation: Installation, outcome: Outcome, now: Date): Condition[] {
+  const before = installation.status?.conditions ?? [];
+  const { generation: observedGeneration } = installation.metadata;
+  const stalled = before.find(({ type, status }) => type === "Stalled" && status === "True");
+  const ready = condition(
+    before,
+    { type: "Ready", status: stalled ? "False" : "True", ...outcome, observedGeneration },
+    now,
+  );
+  return stalled
+    ? [ready, { ...stalled, ...(observedGeneration === undefined ? {} : { observedGeneration }) }]
+    : [ready];
+}
+
+type NewCondition = Omit<Condition, "lastTransitionTime" | "observedGeneration"> & {
+  readonly observedGeneration: number | undefined;
+};
+
+function condition(before: readonly Condition[], next: NewCondition, now: Date): Condition {
+  const previous = before.find(({ type }) => type === next.type);
+  const { observedGeneration, ...rest } = next;
+  return {
+    ...rest,
+    lastTransitionTime: previous?.status === next.status ? previous.lastTransitionTime : now.toISOString(),
+    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+  };
+}
+
+/** An absent field and an undefined one are the same on the wire; here they must compare as the same. */
+function withoutUndefined(status: InstallationStatus): InstallationStatus {
+  return Object.fromEntries(Object.entries(status).filter(([, value]) => value !== undefined));
+}

@@ -48,7 +48,7 @@ const NOT = /!(?!=)/y;
 const OPEN = /\(/y;
 const CLOSE = /\)/y;
 const ALL = /all\([ \t]*\)/y;
-const GLOBAL = /global\([ \t]*\)/y;
+const GLOBAL = /(?=global\([ \t]*\))/y;
 const HAS = /has\([ \t]*([\w./-]{1,512})[ \t]*\)/y;
 const LABEL = /[\w./-]{1,512}(?![\w./-])/y;
 const NOT_IN = /not[ \t]*in\b/y;

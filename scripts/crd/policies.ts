@@ -31,12 +31,19 @@ const policy = () => ({
   spec: {
     failurePolicy: "Fail",
     matchConstraints: { resourceRules: Object.values(resources.IPAMConfiguration).map(writesOf) },
-    variables: [...fields.flatMap(fieldVariables), ...policyRules.map(keptBefore)],
-    validations: policyRules.map((rule) => ({
-      expression: `${holds(rule, "")} || !variables.kept${rule.name}`,
-      message: ruleWords(rule),
-      messageExpression: messageWithValues(rule),
-    })),
+    variables: [
+      ...fields.flatMap(fieldVariables),
+      ...policyRules.map((rule) => ({ name: `broken${rule.name}`, expression: newlyBroken(rule) })),
+      { name: "broken", expression: policyRules.map(({ name }) => `variables.broken${name}`).join(" + ") },
+    ],
+    // One validation for all rules: the API server reports only the first that fails.
+    validations: [
+      {
+        expression: "variables.broken.size() == 0",
+        message: policyRules.map(ruleWords).join("; "),
+        messageExpression: 'variables.broken.join("; ")',
+      },
+    ],
   },
 });
 
@@ -63,11 +70,11 @@ function fieldVariables(field: IpamField) {
   ];
 }
 
-/** A new object has broken nothing yet. */
-const keptBefore = (rule: ConfigRule) => ({
-  name: `kept${rule.name}`,
-  expression: `oldObject == null || (${holds(rule, "Before")})`,
-});
+/** A list of one message where the object breaks the rule and the stored one, if any, kept it; else an empty one. */
+function newlyBroken(rule: ConfigRule): string {
+  const keptBefore = `(oldObject == null || ${holds(rule, "Before")})`;
+  return `!(${holds(rule, "")}) && ${keptBefore} ? [${messageWithValues(rule)}] : []`;
+}
 
 function holds({ name }: ConfigRule, when: "" | "Before"): string {
   const value = (field: IpamField) => `variables.${field}${when}`;
@@ -77,6 +84,6 @@ function holds({ name }: ConfigRule, when: "" | "Before"): string {
 
 /** As the library says it: the rule's words and the values found. */
 function messageWithValues(rule: ConfigRule): string {
-  const found = rule.fields.map((field) => `"${field}: " + string(variables.${field})`);
-  return `"${ruleWords(rule)} (found " + ${found.join(' + ", " + ')} + ")"`;
+  const found = rule.fields.map((field) => `${field}: " + string(variables.${field}) + "`);
+  return `"${ruleWords(rule)} (found ${found.join(", ")})"`;
 }

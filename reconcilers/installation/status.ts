@@ -38,17 +38,19 @@ function configurationPart(reconciled: Reconciled, stored: IPAMConfiguration | u
   const { installation, surroundings, otherNames, corrected } = reconciled;
   const config = effectiveConfig(stored?.spec);
   const latest = corrected.at(-1);
+  const known = installation.status?.adoptedAt === undefined ? adoption(stored, reconciled.now) : installation.status;
   return {
     effective: config,
     fields: IPAM_FIELDS.map((name) => ({
       name,
       value: String(config[name]),
-      source: sourceOf(installation, name, stored),
+      source: sourceOf(installation, name, stored, known.adopted ?? []),
     })),
     warnings: warningsFor(config, surroundings, otherNames),
     drift: driftAfter(reconciled),
     lastDrift: latest ? describeDrift(latest) : installation.status?.lastDrift,
-    ...(installation.status?.adoptedAt === undefined ? adoption(stored, reconciled.now) : {}),
+    adopted: known.adopted,
+    adoptedAt: known.adoptedAt,
   };
 }
 
@@ -61,15 +63,20 @@ export function adoption(stored: IPAMConfiguration | undefined, now: Date): Inst
   };
 }
 
-function sourceOf(installation: Installation, name: IpamField, stored: IPAMConfiguration | undefined) {
+function sourceOf(
+  installation: Installation,
+  name: IpamField,
+  stored: IPAMConfiguration | undefined,
+  adopted: NonNullable<InstallationStatus["adopted"]>,
+) {
   const config = effectiveConfig(stored?.spec);
   if (stored && managedFields(installation).some(([field, wanted]) => field === name && wanted === config[name])) {
     return "Installation";
   }
-  const adopted = installation.status?.adopted?.some((entry) => entry.name === name);
+  const found = adopted.some((entry) => entry.name === name);
   const present = stored?.spec[name] !== undefined;
   // A default that the API server or this operator filled in is nobody's choice.
-  return present && (adopted || config[name] !== DEFAULT_CONFIG[name]) ? "Existing" : "Default";
+  return present && (found || config[name] !== DEFAULT_CONFIG[name]) ? "Existing" : "Default";
 }
 
 /** One entry per field; a suspension is over once the field is no longer judged to be drifting. */

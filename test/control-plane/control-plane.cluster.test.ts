@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ControlPlane, startControlPlane } from "./control-plane.ts";
 
+const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 10_000 });
 const role = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -52,7 +53,7 @@ describe("a control plane", () => {
     await cluster.apply(role);
     const token = await cluster.serviceAccountToken("readers", "reader", { create: true });
     const list = () => cluster.kubectl(["get", "configmaps", "-A"], { token });
-    await expect.poll(async () => (await list()).code).toBe(0);
+    await eventually(async () => (await list()).code).toBe(0);
     const { stderr } = await cluster.kubectl(["get", "secrets", "-A"], { token });
     expect(stderr).toContain('User "system:serviceaccount:readers:reader" cannot list resource "secrets"');
   });
@@ -110,8 +111,8 @@ it("dies with the process that started it, even one that is killed", async () =>
   const { dir, server }: { dir: string; server: string } = JSON.parse(line);
   expect(existsSync(dir)).toBe(true);
   starter.kill("SIGKILL");
-  await expect.poll(() => existsSync(dir), { timeout: 10_000 }).toBe(false);
-  await expect.poll(() => fetch(server).catch(({ cause }) => cause.code)).toBe("ECONNREFUSED");
+  await eventually(() => existsSync(dir)).toBe(false);
+  await eventually(() => fetch(server).catch(({ cause }) => cause.code)).toBe("ECONNREFUSED");
 });
 
 it("serves both generations of the kinds when asked to", async () => {

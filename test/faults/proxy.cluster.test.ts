@@ -6,6 +6,7 @@ import { type ApiResponse, apiRequest } from "../control-plane/api-request.ts";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { type FaultProxy, startFaultProxy } from "./proxy.ts";
 
+const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 10_000 });
 const maps = "/api/v1/namespaces/default/configmaps";
 let cluster: ControlPlane;
 let proxy: FaultProxy;
@@ -103,7 +104,7 @@ it("leaves alone what does not match", async () => {
 it("delays a request before the server sees it", async () => {
   proxy.delay({ method: "POST", path: maps }, 1500, 1);
   const late = call("POST", maps, configMap("late"));
-  await expect.poll(() => proxy.requests.at(-1)?.method).toBe("POST");
+  await eventually(() => proxy.requests.at(-1)?.method).toBe("POST");
   expect((await direct("GET", `${maps}/late`)).status).toBe(404);
   expect((await late).status).toBe(201);
 });
@@ -128,9 +129,9 @@ it("resets before the server, or after it: the write is not done, or done", asyn
 it("passes watch events on as they come", async () => {
   const watching = await watch("live");
   await direct("POST", maps, configMap("live"));
-  await expect.poll(() => watching.text).toContain('"type":"ADDED"');
+  await eventually(() => watching.text).toContain('"type":"ADDED"');
   await direct("DELETE", `${maps}/live`);
-  await expect.poll(() => watching.text).toContain('"type":"DELETED"');
+  await eventually(() => watching.text).toContain('"type":"DELETED"');
   expect(watching.end).toBe("");
   watching.close();
 });
@@ -140,7 +141,7 @@ it("cuts watches: by reset or by a proper end, after half a line or between line
   for (const options of cases) {
     const watching = await watch("cut");
     expect(proxy.cutWatches({ path: "configmaps" }, options)).toBe(1);
-    await expect.poll(() => watching.end).toBe(options.clean ? "eof" : "reset");
+    await eventually(() => watching.end).toBe(options.clean ? "eof" : "reset");
     expect(watching.text).toMatch(options.midLine ? /^\{"type":"MODIFIED"[^\n]*$/ : /^$/);
   }
   expect(proxy.cutWatches({})).toBe(0);
@@ -153,7 +154,7 @@ it("stalls open and new watches until resumed, while other requests pass", async
   expect((await call("POST", maps, configMap("stalled"))).status).toBe(201);
   proxy.resume();
   const fresh = await watch("stalled");
-  await expect.poll(() => fresh.text).toContain('"type":"ADDED"');
+  await eventually(() => fresh.text).toContain('"type":"ADDED"');
   expect([open.text, open.end, opened.status, opened.text, opened.end]).toEqual(["", "", 200, "", ""]);
   for (const { close } of [open, opened, fresh]) close();
 });
@@ -163,7 +164,7 @@ it("expires a watch by status, or inside the stream", async () => {
   expect((await watch("expired")).status).toBe(410);
   proxy.expireWatch({ path: "configmaps" }, 1, { inStream: true });
   const inStream = await watch("expired");
-  await expect.poll(() => inStream.end).toBe("eof");
+  await eventually(() => inStream.end).toBe("eof");
   expect(inStream.status).toBe(200);
   expect(JSON.parse(inStream.text)).toMatchObject({ type: "ERROR", object: { code: 410, reason: "Expired" } });
 });
@@ -172,7 +173,7 @@ it("refuses all, open watches included, until it accepts again", async () => {
   const watching = await watch("away");
   expect(proxy.connections.open).toBeGreaterThan(0);
   await proxy.refuseAll();
-  await expect.poll(() => watching.end).toBe("reset");
+  await eventually(() => watching.end).toBe("reset");
   expect(proxy.connections.open).toBe(0);
   await expect(call("GET", maps)).rejects.toMatchObject({ code: "ECONNREFUSED" });
   await proxy.acceptAll();
@@ -182,7 +183,7 @@ it("refuses all, open watches included, until it accepts again", async () => {
 it("resets its clients while the API server restarts, and serves them again afterwards", async () => {
   const watching = await watch("restart");
   await cluster.stopApiServer();
-  await expect.poll(() => watching.end).toBe("reset");
+  await eventually(() => watching.end).toBe("reset");
   await expect(call("GET", maps)).rejects.toThrow();
   await cluster.startApiServer();
   expect((await call("GET", maps)).status).toBe(200);

@@ -5,6 +5,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { generateRbac } from "../rbac/generate.ts";
+import { generateReasonsReference } from "../reconcilers/installation/reference.ts";
 import { generateMetricsReference } from "../src/operator/metrics.ts";
 import { generateFlagsReference } from "../src/operator/options.ts";
 import { generateCrds } from "./crd/crds.ts";
@@ -19,6 +20,7 @@ const generators: readonly (() => ReadonlyMap<string, string>)[] = [
   generateReference,
   generateMetricsReference,
   generateFlagsReference,
+  generateReasonsReference,
 ];
 const root = join(import.meta.dirname, "..");
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { refusal, v1Affinity, v1Block, v3Config } from "../../test/support/conversion.ts";
 import { fromV1, fromV3, toV1 } from "./conversion.ts";
-import { refusal, v1Affinity, v1Block, v3Config } from "./conversion-fixtures.ts";
 
 describe("what cannot be converted is refused with object, field, value and what to do", () => {
   const cases: [string, () => unknown, string][] = [

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
+import { refusal, testFile } from "../../test/support/conversion.ts";
 import { fromV1, fromV3, toV1, toV3 } from "./conversion.ts";
-import { refusal, testFile } from "./conversion-fixtures.ts";
 import { copy, type Fields, mapFields, mapValues } from "./fields.ts";
 import { resources } from "./resources.ts";
 import { type V1, v1Schemas } from "./v1.ts";

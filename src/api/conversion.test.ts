@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { ANNOTATION, refusal, v1Affinity, v1Block, v3Config } from "../../test/support/conversion.ts";
 import { fromV1, fromV3, toV1, toV3 } from "./conversion.ts";
-import { ANNOTATION, refusal, v1Affinity, v1Block, v3Config } from "./conversion-fixtures.ts";
 import type { BlockAffinity } from "./v3.ts";
 
 describe("exact bodies of the format description", () => {

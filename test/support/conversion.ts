@@ -1,9 +1,9 @@
 /** Objects and helpers that the tests of the conversion share. */
 import { readFileSync } from "node:fs";
-import { ConversionError } from "./conversion.ts";
+import { ConversionError } from "../../src/api/conversion.ts";
 
 /** A file under test/. */
-export const testFile = (path: string) => readFileSync(new URL(`../../test/${path}`, import.meta.url), "utf8");
+export const testFile = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
 export const ANNOTATION = "projectcalico.org/metadata";
 
 /** What a failing conversion says. */

@@ -16,8 +16,21 @@ declare module "vitest" {
   }
 }
 
+/** What is asked of vitest's TestProject. */
+export interface TestRun {
+  readonly config: { readonly testNamePattern?: RegExp | undefined };
+  readonly vitest: {
+    readonly state: Pick<
+      TestProject["vitest"]["state"],
+      "getFilepaths" | "getFailedFilepaths" | "getCountOfFailedTests"
+    >;
+  };
+  provide(key: "auditUsageDir", dir: string): void;
+  globTestFiles(): Promise<{ readonly testFiles: readonly string[] }>;
+}
+
 /** Begins the collection; what it returns is the check, for the end of the run. */
-export async function collectUsage(project: TestProject): Promise<() => Promise<void>> {
+export async function collectUsage(project: TestRun): Promise<() => Promise<void>> {
   const dir = await mkdtemp(join(tmpdir(), "ipam-operator-usage-"));
   project.provide("auditUsageDir", dir);
   return async () => {
@@ -39,7 +52,7 @@ export async function readUsage(dir: string): Promise<Usage> {
   return new Map([...perRole].map(([role, same]) => [role, new Set(same.flatMap(([, texts]) => texts))]));
 }
 
-async function ranEverything(project: TestProject): Promise<boolean> {
+async function ranEverything(project: TestRun): Promise<boolean> {
   const { state } = project.vitest;
   const ran = new Set(state.getFilepaths());
   const { testFiles } = await project.globTestFiles();

@@ -94,7 +94,9 @@ it("starts empty beside another one, and leaves neither process nor file behind"
   expect(await second.kubectlOk(["get", "namespaces", "-o", "name"])).not.toContain("only-here");
   const pids = [...first.pids(), ...second.pids()];
   expect(pids).toHaveLength(4);
+  await second.stopApiServer();
   await Promise.all([first.stop(), second.stop()]);
+  await first.stop(); // once more does no harm
   for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow("ESRCH");
   expect([existsSync(first.dir), existsSync(second.dir)]).toEqual([false, false]);
   await expect(fetch(first.server)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });

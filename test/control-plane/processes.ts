@@ -1,7 +1,7 @@
 /** The servers a control plane starts, and the promise that none of them outlives the process that started it. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, openSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 
@@ -25,7 +25,9 @@ export async function startDaemon(dir: string, name: string, command: string, ar
   closeSync(log);
   await once(child, "spawn");
   child.unref();
-  writeFileSync(join(dir, `${name}.pid`), String(child.pid));
+  const pidFile = join(dir, `${name}.pid`);
+  writeFileSync(pidFile, String(child.pid));
+  child.once("exit", () => rmSync(pidFile, { force: true })); // the number may be another process's from now on
   const hasExited = () => child.exitCode !== null || child.signalCode !== null;
   return {
     name,
@@ -54,12 +56,13 @@ export function startGuardian(dir: string): () => Promise<void> {
     for file in "$0"/*.pid; do kill -9 "$(cat "$file")" 2>/dev/null; done
     rm -rf "$0" || { sleep 1; rm -rf "$0"; } # a dying process may still write a file`;
   const guardian = spawn("sh", ["-c", script, dir], { detached: true, stdio: ["pipe", "ignore", "ignore"] });
+  const exited = new Promise<void>((resolve) => guardian.once("exit", () => resolve()));
   guardian.unref();
   (guardian.stdin as unknown as { unref(): void }).unref();
   return async () => {
     guardian.ref();
     guardian.stdin.end();
-    await once(guardian, "exit");
+    await exited;
   };
 }
 

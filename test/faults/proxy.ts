@@ -7,13 +7,13 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import { join } from "node:path";
-import { buffer } from "node:stream/consumers";
 import type { ControlPlane } from "../control-plane/control-plane.ts";
 import { writeKubeconfig } from "../control-plane/kubeconfig.ts";
 import { freePorts } from "../control-plane/processes.ts";
 import { type Connections, createConnections } from "./connections.ts";
+import { createHandler } from "./handler.ts";
 import { describeRequest, type LoggedRequest, type Match, matches } from "./requests.ts";
-import { createScript, type Fault, type FaultScript } from "./script.ts";
+import { createScript, type FaultScript } from "./script.ts";
 import { createUpstream } from "./upstream.ts";
 import { createWatches, type WatchFaults } from "./watches.ts";
 
@@ -50,18 +50,7 @@ export async function startFaultProxy(controlPlane: ControlPlane): Promise<Fault
   const upstream = createUpstream(controlPlane);
   const requests: LoggedRequest[] = [];
 
-  const serve = async (request: LoggedRequest, message: IncomingMessage, toClient: ServerResponse) => {
-    const body = await buffer(message);
-    const fault = await waitThrough(take(request));
-    if (toClient.destroyed) return;
-    if (fault?.kind === "answer")
-      return answer(request, toClient, fault.answer.status, fault.answer.headers).end(fault.answer.body);
-    if (fault?.kind === "reset" && !fault.afterUpstream) return toClient.destroy();
-    const fromServer = await upstream.forward(message, body, toClient);
-    if (fault?.kind === "reset") return fromServer.resume().on("end", () => toClient.destroy());
-    answer(request, toClient, fromServer.statusCode ?? 502, fromServer.headers);
-    return request.watch ? pass(request, fromServer, toClient) : relay(fromServer, toClient);
-  };
+  const serve = createHandler({ take, pass, upstream });
 
   const server = createServer({ cert: certificate, key: privateKey, keepAliveTimeout: 0, requestTimeout: 0 });
   const connections = createConnections(server);
@@ -95,24 +84,6 @@ export async function startFaultProxy(controlPlane: ControlPlane): Promise<Fault
       upstream.close();
     },
   };
-}
-
-/** Lives through the waits; what is left, if anything, decides the answer. */
-async function waitThrough(faults: readonly Fault[]): Promise<Exclude<Fault, { kind: "wait" }> | undefined> {
-  for (const fault of faults) {
-    if (fault.kind !== "wait") return fault;
-    await fault.run();
-  }
-  return undefined;
-}
-
-function answer(request: LoggedRequest, toClient: ServerResponse, status: number, headers: IncomingMessage["headers"]) {
-  request.status = status;
-  return toClient.writeHead(status, headers);
-}
-
-function relay(fromServer: IncomingMessage, toClient: ServerResponse): void {
-  fromServer.on("error", () => toClient.destroy()).pipe(toClient);
 }
 
 async function listen(server: Server, port: number): Promise<void> {

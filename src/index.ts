@@ -23,6 +23,7 @@ export {
   type ListOptions,
   type WatchOptions,
 } from "./datastore/datastore.ts";
+export { type EmbeddedOptions, openEmbedded } from "./datastore/embedded.ts";
 export { createIpam, type Ipam, type IpamOptions } from "./ipam/client.ts";
 export {
   type ConfigChanges,

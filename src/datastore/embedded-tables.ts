@@ -1,0 +1,95 @@
+/** The statements of the embedded store: rows in, rows out. Transactions are the caller's. */
+import type { StatementSync } from "node:sqlite";
+import type { Database } from "./embedded-database.ts";
+import type { RowEvent } from "./view.ts";
+
+export interface Row {
+  readonly name: string;
+  readonly uid: string;
+  readonly revision: number;
+  /** The object without resourceVersion. */
+  readonly json: string;
+}
+export interface ChangeRow {
+  readonly revision: number;
+  readonly type: RowEvent;
+  readonly json: string;
+}
+
+/** Prepared once, run often. */
+export class Tables {
+  readonly #database: Database;
+  readonly #history: number;
+  readonly #prepared = new Map<string, StatementSync>();
+
+  /** `history`: how many changes are kept for watches to go on from. */
+  constructor(database: Database, history: number) {
+    this.#database = database;
+    this.#history = history;
+  }
+
+  row(kind: string, name: string): Row | undefined {
+    return this.#sql("SELECT name, uid, revision, json FROM objects WHERE kind = ? AND name = ?").get(kind, name) as
+      | Row
+      | undefined;
+  }
+
+  rows(kind: string): Row[] {
+    return this.#sql("SELECT name, uid, revision, json FROM objects WHERE kind = ? ORDER BY name").all(
+      kind,
+    ) as unknown as Row[];
+  }
+
+  /** The newest revision that was given. */
+  revision(): number {
+    const row = this.#sql("SELECT seq FROM sqlite_sequence WHERE name = 'changes'").get() as
+      | { seq: number }
+      | undefined;
+    return row?.seq ?? 0;
+  }
+
+  put(type: "ADDED" | "MODIFIED", kind: string, row: Omit<Row, "revision">): number {
+    const revision = this.#log(type, kind, row.json);
+    this.#sql(
+      "INSERT INTO objects (kind, name, uid, revision, json) VALUES (?, ?, ?, ?, ?) " +
+        "ON CONFLICT DO UPDATE SET uid = excluded.uid, revision = excluded.revision, json = excluded.json",
+    ).run(kind, row.name, row.uid, revision, row.json);
+    return revision;
+  }
+
+  remove(kind: string, row: Row): void {
+    this.#log("DELETED", kind, row.json);
+    this.#sql("DELETE FROM objects WHERE kind = ? AND name = ?").run(kind, row.name);
+  }
+
+  /** Whether the log still holds everything after `revision`. */
+  reaches(revision: number): boolean {
+    const { oldest } = this.#sql("SELECT min(revision) AS oldest FROM changes").get() as { oldest: number | null };
+    const newest = this.revision();
+    return revision <= newest && revision >= (oldest ?? newest + 1) - 1;
+  }
+
+  /** At most `limit` changes of one kind after `revision`, in order. */
+  changes(kind: string, revision: number, limit: number): ChangeRow[] {
+    return this.#sql(
+      "SELECT revision, type, json FROM changes WHERE revision > ? AND kind = ? ORDER BY revision LIMIT ?",
+    ).all(revision, kind, limit) as unknown as ChangeRow[];
+  }
+
+  #log(type: RowEvent, kind: string, json: string): number {
+    const { lastInsertRowid } = this.#sql("INSERT INTO changes (kind, type, json) VALUES (?, ?, ?)").run(
+      kind,
+      type,
+      json,
+    );
+    const revision = Number(lastInsertRowid);
+    this.#sql("DELETE FROM changes WHERE revision <= ?").run(revision - this.#history);
+    return revision;
+  }
+
+  #sql(text: string): StatementSync {
+    const prepared = this.#prepared.get(text) ?? this.#database.prepare(text);
+    this.#prepared.set(text, prepared);
+    return prepared;
+  }
+}

@@ -1,0 +1,252 @@
+/**
+ * The embedded datastore: a SQLite file, or memory, that behaves as an API server does towards the code above it.
+ * Several processes may use one file; every write is one transaction, so there is no half-made one to recover from.
+ */
+import { randomUUID } from "node:crypto";
+import type { Installation } from "../api/installation.ts";
+import { parseJson, printJson } from "../kube/json.ts";
+import {
+  type CallOptions,
+  type Datastore,
+  DatastoreError,
+  type DatastoreErrorCode,
+  type DatastoreEvent,
+  isDatastoreError,
+  type Kind,
+  type Listed,
+  type ListOptions,
+  type Stored,
+  type WatchOptions,
+} from "./datastore.ts";
+import { type Database, dataVersion, explained, openDatabase, snapshot, transaction } from "./embedded-database.ts";
+import { Feed } from "./embedded-feed.ts";
+import { firstForm, nextForm, sameForm, withStatus } from "./embedded-objects.ts";
+import { type Row, Tables } from "./embedded-tables.ts";
+import { isMarked, isMarkedKind, revisionOf } from "./rows.ts";
+import { problemsOf, validate } from "./validation.ts";
+import { View } from "./view.ts";
+
+export interface EmbeddedOptions {
+  /** For creationTimestamp. Default: the system's. */
+  readonly clock?: () => Date;
+  /** How many changes are kept for watches to go on from. Default 4096. */
+  readonly history?: number;
+}
+
+const HISTORY = 4096;
+const BATCH = 256;
+
+/** Opens the store in a file, made where there is none, or in memory. @throws DatastoreError that says what to do */
+export function openEmbedded(path: string | ":memory:", options: EmbeddedOptions = {}): Datastore {
+  return new EmbeddedDatastore(path, options);
+}
+
+class EmbeddedDatastore implements Datastore {
+  readonly description = "embedded";
+  readonly #path: string;
+  readonly #database: Database;
+  readonly #tables: Tables;
+  readonly #feed: Feed;
+  readonly #clock: () => Date;
+  /** Revision at which a row is known to be valid: written or checked by this process. Others' rows are checked once. */
+  readonly #checked = new Map<string, number>();
+
+  constructor(path: string, { clock = () => new Date(), history = HISTORY }: EmbeddedOptions) {
+    this.#path = path;
+    this.#clock = clock;
+    this.#database = openDatabase(path);
+    this.#tables = new Tables(this.#database, history);
+    this.#feed = new Feed(path === ":memory:" ? undefined : () => dataVersion(this.#database));
+  }
+
+  async get<K extends Kind>(kind: K, name: string, options?: CallOptions): Promise<Stored<K>> {
+    const row = this.#run(options, () => this.#tables.row(kind, name));
+    if (row === undefined) throw notFound(kind, name);
+    const object = this.#read(kind, row);
+    if (!isMarked(object)) return object;
+    await this.delete(object, options);
+    throw notFound(kind, name);
+  }
+
+  async list<K extends Kind>(kind: K, options?: ListOptions): Promise<Listed<K>> {
+    const malformed: { name: string; reason: string }[] = [];
+    const readable = (row: Row) => {
+      try {
+        return [this.#read(kind, row)];
+      } catch (error) {
+        malformed.push({ name: row.name, reason: (error as Error).message });
+        return [];
+      }
+    };
+    const { rows, revision } = this.#run(options, () =>
+      snapshot(this.#database, () => ({ rows: this.#tables.rows(kind), revision: this.#tables.revision() })),
+    );
+    const objects = rows.flatMap(readable);
+    const items = objects.filter((object) => !isMarked(object) && hasLabels(object, options?.labels));
+    return { items, revision: String(revision), malformed };
+  }
+
+  async create<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {
+    validate(object);
+    const first = firstForm(object, randomUUID(), this.#clock());
+    return this.#write(options, () => {
+      const { name } = first.metadata;
+      if (this.#tables.row(first.kind, name)) throw refusal("AlreadyExists", first.kind, name, "exists already");
+      return this.#put("ADDED", first);
+    });
+  }
+
+  async update<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {
+    // The core library's own rows are what the types say; what a person may have written is checked.
+    if (!isMarkedKind(object.kind as Kind)) validate(object);
+    return this.#replace(object, options, (stored) => nextForm(stored, object));
+  }
+
+  async updateStatus(object: Installation, options?: CallOptions): Promise<Installation> {
+    validate(object);
+    return this.#replace<"Installation">(object, options, (stored) =>
+      withStatus<"Installation">(stored, object.status),
+    );
+  }
+
+  /** Marking and removing are one transaction here, so nothing can be found between them. */
+  async delete<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<void> {
+    this.#write(options, () => this.#tables.remove(object.kind, this.#rowAt(object)));
+  }
+
+  async *watch<K extends Kind>(kind: K, options: WatchOptions): AsyncGenerator<DatastoreEvent<K>> {
+    const view = new View<K>();
+    let from = options.revision;
+    while (!options.signal.aborted) {
+      try {
+        if (from === undefined) {
+          const { items, malformed, revision } = await this.list(kind);
+          yield* view.replace(items, malformed);
+          from = revision;
+        }
+        yield* this.#follow(kind, view, Number(from), options.signal);
+      } catch (error) {
+        // A watch that began with everything can list again; one that goes on from the caller's list cannot.
+        if (!isDatastoreError(error, "Expired") || options.revision !== undefined) throw error;
+        from = undefined;
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#database.isOpen) this.#database.close();
+    this.#feed.notify();
+  }
+
+  /** Reading and beginning to wait happen in one turn: no write of this process falls between. */
+  async *#follow<K extends Kind>(
+    kind: K,
+    view: View<K>,
+    from: number,
+    signal: AbortSignal,
+  ): AsyncGenerator<DatastoreEvent<K>> {
+    let at = from;
+    while (!signal.aborted) {
+      const { changes, revision } = this.#changesAfter(kind, at);
+      for (const change of changes) {
+        const event = view.take(change.type, objectOf<K>(change));
+        at = change.revision;
+        if (event !== undefined) yield event;
+        if (signal.aborted) return;
+      }
+      if (changes.length > 0) continue;
+      at = revision;
+      await this.#feed.wait(signal);
+    }
+  }
+
+  #changesAfter(kind: Kind, revision: number) {
+    return this.#run({}, () =>
+      snapshot(this.#database, () => {
+        if (!this.#tables.reaches(revision)) throw expired(kind, revision);
+        return { changes: this.#tables.changes(kind, revision, BATCH), revision: this.#tables.revision() };
+      }),
+    );
+  }
+
+  #replace<K extends Kind>(
+    object: Stored<K>,
+    options: CallOptions | undefined,
+    change: (stored: Stored<K>) => Stored<K>,
+  ): Stored<K> {
+    return this.#write(options, () => {
+      const row = this.#rowAt(object);
+      const stored = parseJson(row.json) as Stored<K>;
+      const next = change(stored);
+      return sameForm(next, stored) ? objectOf<K>(row) : this.#put("MODIFIED", next);
+    });
+  }
+
+  /** The row that the caller read, and no other. */
+  #rowAt(object: Stored<Kind>): Row {
+    const { kind, metadata } = object;
+    const revision = revisionOf(object);
+    const row = this.#tables.row(kind, metadata.name);
+    if (row === undefined || (metadata.uid && metadata.uid !== row.uid)) throw notFound(kind, metadata.name);
+    if (String(row.revision) === revision) return row;
+    throw refusal("Conflict", kind, metadata.name, `was changed since revision ${revision}, read it again`);
+  }
+
+  #put<K extends Kind>(type: "ADDED" | "MODIFIED", object: Stored<K>): Stored<K> {
+    const { name, uid = "" } = object.metadata;
+    const json = printJson(object);
+    const revision = this.#tables.put(type, object.kind, { name, uid, json });
+    return objectOf<K>({ json, revision });
+  }
+
+  #read<K extends Kind>(kind: K, row: Row): Stored<K> {
+    const key = `${kind}/${row.name}`;
+    const object = this.#checked.get(key) === row.revision ? objectOf<K>(row) : checkedObjectOf(kind, row);
+    this.#checked.set(key, row.revision);
+    return object;
+  }
+
+  #write<T>(options: CallOptions | undefined, work: () => T): T {
+    const result = this.#run(options, () => transaction(this.#database, work));
+    this.#feed.notify();
+    return result;
+  }
+
+  #run<T>(options: CallOptions | undefined, work: () => T): T {
+    options?.signal?.throwIfAborted();
+    return explained(this.#path, work);
+  }
+}
+
+/** An object as readers see it: what the row holds, at the row's revision. */
+function objectOf<K extends Kind>({ json, revision }: Pick<Row, "json" | "revision">): Stored<K> {
+  const object = parseJson(json) as Stored<K>;
+  return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
+}
+
+/** The same for a row that another program may have written. */
+function checkedObjectOf<K extends Kind>(kind: K, row: Row): Stored<K> {
+  try {
+    const object = objectOf<K>(row);
+    const problems = problemsOf(kind, object);
+    if (problems.length === 0) return object;
+    throw new Error(problems.join("; "));
+  } catch (error) {
+    throw refusal("Invalid", kind, row.name, `is stored malformed: ${(error as Error).message}`);
+  }
+}
+
+function hasLabels(object: Stored<Kind>, wanted: Readonly<Record<string, string>> = {}): boolean {
+  return Object.entries(wanted).every(([key, value]) => object.metadata.labels?.[key] === value);
+}
+
+function refusal(code: DatastoreErrorCode, kind: string, name: string, words: string): DatastoreError {
+  return new DatastoreError(code, kind, name, `${kind} "${name}" ${words}`);
+}
+
+const notFound = (kind: string, name: string) => refusal("NotFound", kind, name, "does not exist");
+
+function expired(kind: string, revision: number): DatastoreError {
+  const message = `the changes of ${kind} after revision ${revision} are no longer kept: list again and watch from there`;
+  return new DatastoreError("Expired", kind, "", message);
+}

@@ -1,0 +1,41 @@
+/** Checks objects that come from outside against the schemas, and says which object and field is at fault. */
+import type { z } from "zod";
+import { INSTALLATION_KIND, installation, SINGLETON_NAME } from "../api/installation.ts";
+import { v3Schemas } from "../api/v3.ts";
+import { DatastoreError, type Kind, type Stored } from "./datastore.ts";
+
+const schemas: Readonly<Record<Kind, z.ZodType>> = { ...v3Schemas, Installation: installation };
+
+/** A DNS-1123 subdomain: the names that an API server accepts, so that data can move to one. */
+const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+const LONGEST_NAME = 253;
+
+/** @throws DatastoreError Invalid, naming every field at fault */
+export function validate(object: Stored<Kind>): void {
+  const { kind, metadata } = object;
+  const problems = problemsOf(kind as Kind, object);
+  if (problems.length === 0) return;
+  const name = String(metadata?.name ?? "");
+  throw new DatastoreError("Invalid", kind, name, `${kind} "${name}" is invalid: ${problems.join("; ")}`);
+}
+
+/** What is wrong with an object of this kind, a field each. */
+export function problemsOf(kind: Kind, object: unknown): string[] {
+  const schema = schemas[kind];
+  if (schema === undefined) return [`kind: "${kind}" is not one of ${Object.keys(schemas).join(", ")}`];
+  const result = schema.safeParse(object);
+  const found = result.error?.issues.map((issue) => `${pathText(issue.path)}: ${issue.message}`) ?? [];
+  return [...found, ...nameProblems(kind, (object as Stored<Kind> | null)?.metadata?.name)];
+}
+
+function nameProblems(kind: Kind, name: unknown): string[] {
+  if (typeof name !== "string") return []; // the schema has said so
+  if (kind === INSTALLATION_KIND && name !== SINGLETON_NAME) return [`metadata.name: only "${SINGLETON_NAME}" is read`];
+  if (name.length <= LONGEST_NAME && NAME.test(name)) return [];
+  return [`metadata.name: "${name}" must be lower-case letters, digits, "-" and ".", at most ${LONGEST_NAME} long`];
+}
+
+function pathText(path: readonly PropertyKey[]): string {
+  const steps = path.map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`));
+  return steps.join("").replace(/^\./, "") || "the object";
+}

@@ -22,7 +22,14 @@ was edited or removed, and leaves alone whatever has one of our names without th
 \`app.kubernetes.io/managed-by: ipam-operator\`. An Installation with \`managementPolicy: Paused\` or \`Observe\` stops that.
 
 No role holds \`escalate\` or \`bind\`, and none has a wildcard. Who gets a role is told to the operator in a file
-(\`--rbac-subjects\`), never in the Installation: whoever edits that must not be able to grant.
+(\`--rbac-subjects\`), never in the Installation: whoever edits that must not be able to grant:
+
+\`\`\`yaml
+cni-plugin: [{kind: ServiceAccount, namespace: kube-system, name: calico-cni-plugin}]
+viewer: [{kind: Group, name: network-team}, {kind: User, name: jane}]
+\`\`\`
+
+A role that is not listed gets no binding, and a binding of the operator's that is no longer listed is deleted.
 
 The IPAM kinds below are these resources:
 

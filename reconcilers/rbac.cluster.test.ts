@@ -44,13 +44,14 @@ interface World {
   served: readonly Generation[];
   subjects: RoleSubjects;
   policy: ManagementPolicy | undefined;
+  client: KubeClient;
 }
 /** One pass of a fresh operator; returns the events it wrote, `reason: note`. */
 async function reconcile(world: Partial<World> = {}): Promise<string[]> {
-  const { served = ["v1", "v3"], subjects = given } = world;
+  const { served = ["v1", "v3"], subjects = given, client = operator } = world;
   const installation = installationWith("policy" in world ? world.policy : "Enforce");
   const events = createEventRecorder({ client: operator, log, controller: "ipam-operator", instance: "test" });
-  const options = { client: operator, events, subjects, served: () => served, installation: () => installation };
+  const options = { client, events, subjects, served: () => served, installation: () => installation };
   const reconciler = createRbacReconciler(options);
   const result = await reconciler.reconcile(RBAC_KEY, { signal: AbortSignal.timeout(20_000), log });
   await events.flush();
@@ -89,6 +90,32 @@ const revisions = () =>
   ]);
 const names = async (kind: string): Promise<string[]> =>
   (await cluster.kubectlOk(["get", kind, "-l", RBAC_SELECTOR, "-o", "jsonpath={.items[*].metadata.name}"])).split(" ");
+
+/** The operator's client, with someone else's write slipped in between its look at one object and its own write. */
+const afterGet = (plural: string, name: string, slip: () => Promise<void>): KubeClient =>
+  new Proxy(operator, {
+    get: (target, property: keyof KubeClient) => {
+      if (property !== "get")
+        return typeof target[property] === "function" ? target[property].bind(target) : target[property];
+      return async (...args: Parameters<KubeClient["get"]>) => {
+        const found = await target.get(...args);
+        if (args[0].plural === plural && args[1] === name) await slip();
+        return found;
+      };
+    },
+  });
+
+/** Deletes the binding of the CNI plugin and makes it anew, bound to another role. */
+async function rebind(name: string): Promise<void> {
+  const { metadata, ...rest } = await binding();
+  await admin.delete(BINDING, CNI);
+  const roleRef = { ...rest.roleRef, name };
+  await admin.create<ClusterRoleBinding>(BINDING, {
+    ...rest,
+    roleRef,
+    metadata: { name: CNI, labels: metadata.labels! },
+  });
+}
 
 describe("kubectl apply -f rbac/", () => {
   it("sets up everything the operator needs, and repeats without a change", async () => {
@@ -182,14 +209,7 @@ describe("the RBAC reconciler", () => {
   });
 
   it("makes a binding anew that was bound to another role", async () => {
-    const old = await binding();
-    await admin.delete(BINDING, CNI);
-    const { uid: _uid, resourceVersion: _version, ...metadata } = old.metadata;
-    await admin.create(BINDING, {
-      ...old,
-      metadata,
-      roleRef: { ...old.roleRef, name: "cluster-admin" },
-    } as ClusterRoleBinding);
+    await rebind("cluster-admin");
     const events = await reconcile();
     expect((await binding()).roleRef.name).toBe(CNI);
     expect(events.join()).toMatch(/bound ClusterRole cluster-admin instead of ClusterRole ipam-operator:cni-plugin/);
@@ -261,6 +281,26 @@ describe("the RBAC reconciler", () => {
     expect(seen).toEqual([`MODIFIED ${VIEWER}`, `DELETED ${VIEWER}`, `DELETED ${CNI}`]);
     await admin.delete(ROLE, VIEWER);
   });
+
+  it.each([
+    [
+      "edits",
+      async () => void (await admin.patch(BINDING, CNI, { metadata: { annotations: { a: "b" } } }, { type: "merge" })),
+    ],
+    ["makes anew", () => rebind("cluster-admin")],
+  ])(
+    "does not write over what someone %s after it looked, does the rest, and asks to come again",
+    async (_what, slip) => {
+      await admin.delete(BINDING, VIEWER);
+      const client = afterGet(BINDING.plural, CNI, slip);
+      const subjects = new Map([["viewer" as const, given.get("viewer")!]]);
+      await expect(reconcile({ client, subjects })).rejects.toMatchObject({ code: "Conflict" });
+      expect((await binding()).metadata.name).toBe(CNI);
+      expect((await binding(VIEWER)).metadata.name).toBe(VIEWER);
+      await reconcile({ subjects });
+      expect(await names("clusterrolebindings")).not.toContain(CNI);
+    },
+  );
 
   it("leaves an object of our name alone that is not ours, says so, and goes on with the rest", async () => {
     await admin.patch(

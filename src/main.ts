@@ -1,0 +1,55 @@
+/** The operator's entry: reads the flags, says where it works and why, and runs until it is asked to stop. */
+import { createLogger, type LogEncoding } from "./operator/log.ts";
+import { type OperatorOptions, parseOptions, UsageError } from "./operator/options.ts";
+import { choosePlace, kubeconfigHint, type Place } from "./operator/place.ts";
+import { createProcess } from "./operator/process.ts";
+import { stopOnSignals } from "./operator/shutdown.ts";
+import { VERSION } from "./operator/version.ts";
+
+/** Usage errors, as `sysexits` and most tools have it. */
+const USAGE = 2;
+
+async function main(argv: readonly string[]): Promise<number> {
+  const options = parseOptions(argv);
+  if ("print" in options) {
+    process.stdout.write(options.print);
+    return 0;
+  }
+  return run(options, choosePlace(options));
+}
+
+async function run(options: OperatorOptions, place: Place): Promise<number> {
+  const log = createLogger({ level: options.logLevel, encoding: options.logEncoding ?? encodingFor(place) });
+  const operator = createProcess(options, log, stopOnSignals(log));
+  // Imported when it is needed: the embedded store works without the cluster's libraries, and the other way round.
+  if (place.kind === "cluster") {
+    const { runCluster } = await import("./operator/cluster/run.ts");
+    return runCluster(place, operator);
+  }
+  process.stdout.write(greeting(place));
+  const { runEmbedded } = await import("./operator/embedded.ts");
+  return runEmbedded(place.path, operator);
+}
+
+/** A person reads a terminal, a machine everything else. */
+function encodingFor(place: Place): LogEncoding {
+  return place.kind === "embedded" || process.stderr.isTTY ? "text" : "json";
+}
+
+function greeting(place: Place & { kind: "embedded" }): string {
+  const hint = kubeconfigHint(place);
+  const lines = [
+    `ipam-operator ${VERSION}`,
+    `Working on the embedded store ${place.path}, because ${place.why}.`,
+    ...(hint === undefined ? [] : [hint]),
+  ];
+  return `${lines.join("\n")}\n\n`;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  const usage = error instanceof UsageError;
+  process.stderr.write(`ipam-operator: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = usage ? USAGE : 1;
+}

@@ -1,0 +1,193 @@
+/** The operator on a cluster: watches, lease, events and the two reconcilers, wired. */
+import { randomBytes } from "node:crypto";
+import { hostname } from "node:os";
+import { readSubjects } from "../../../rbac/subjects.ts";
+import { createInstallationReconciler } from "../../../reconcilers/installation.ts";
+import { createRbacReconciler, RBAC_KEY, RBAC_SELECTOR, RBAC_TYPES } from "../../../reconcilers/rbac.ts";
+import { type Installation, SINGLETON_NAME } from "../../api/installation.ts";
+import { loadCredentials } from "../../kube/credentials.ts";
+import { createEventRecorder, type KubeEventRecorder } from "../../kube/events.ts";
+import { createElector, type Elector } from "../../kube/lease.ts";
+import { createKubeClient } from "../../kube/rest.ts";
+import { createTransport } from "../../kube/transport.ts";
+import type { KubeClient } from "../../kube/types.ts";
+import type { Reconciler } from "../controller.ts";
+import { openEndpoints } from "../endpoints.ts";
+import { electorCallbacks, LEASE_NAME, serveTerm } from "../leadership.ts";
+import type { Place } from "../place.ts";
+import { type OperatorProcess, stopping } from "../process.ts";
+import { endsWithin } from "../shutdown.ts";
+import { VERSION } from "../version.ts";
+import { chooseGroup, datastoreOf, readPool } from "./group.ts";
+import { type ClusterWatch, watchCluster } from "./watch.ts";
+
+/** Time kept of the shutdown for giving back the lease and writing the last events. */
+const LAST_WORDS_MS = 3000;
+const NAMESPACE = "ipam-operator";
+
+/** Runs until the process is asked to stop. @returns the exit code */
+export async function runCluster(place: Place & { kind: "cluster" }, operator: OperatorProcess): Promise<number> {
+  const { log, options, stop } = operator;
+  const subjects = options.rbacSubjects === undefined ? new Map() : await readSubjects(options.rbacSubjects);
+  const credentials = await loadCredentials({
+    kubeconfig: options.kubeconfig,
+    context: options.context,
+    inCluster: place.inPod,
+  });
+  log.info(`Working on the cluster ${credentials.server} (${credentials.description}), because ${place.why}`);
+  const client = createKubeClient(
+    createTransport(credentials, {
+      qps: options.kubeApiQps,
+      burst: options.kubeApiBurst,
+      userAgent: `ipam-operator/${VERSION}`,
+      onRequest: ({ code, method, host }) =>
+        operator.metrics.count("rest_client_requests_total", { code, method, host }),
+    }),
+  );
+  const identity = `${hostname()}_${randomBytes(4).toString("hex")}`;
+  const events = createEventRecorder({ client, log, controller: LEASE_NAME, instance: identity });
+  const watches = new AbortController();
+  const watch = wire({ client, events, subjects, watches: watches.signal, operator });
+  const namespace = options.namespace ?? (place.inPod ? credentials.namespace : undefined) ?? NAMESPACE;
+  const elector = options.leaderElect ? electorOf({ client, namespace, identity, operator }) : undefined;
+  const closeEndpoints = await openEndpoints({
+    ...operator,
+    ready: [stopping(stop), ...readyChecks(watch, elector)],
+    required: true,
+  });
+  await (elector === undefined ? leadAlone(operator) : elector.run(stop));
+  await endsWithin(LAST_WORDS_MS, events.flush(), log);
+  watches.abort();
+  await closeEndpoints();
+  await client.close();
+  log.info("Stopped");
+  return 0;
+}
+
+interface Wiring {
+  readonly client: KubeClient;
+  readonly events: KubeEventRecorder;
+  readonly subjects: Awaited<ReturnType<typeof readSubjects>>;
+  readonly watches: AbortSignal;
+  readonly operator: OperatorProcess;
+}
+
+function wire({ client, events, subjects, watches, operator }: Wiring): ClusterWatch {
+  const { log, manager, options } = operator;
+  // Before the API group is chosen only the Installation is read and answered, and that is the same in both.
+  let datastore = datastoreOf(client, "v3", log);
+  const installation = late("installation", () =>
+    createInstallationReconciler({
+      datastore,
+      surroundings: () => watch.surroundings(),
+      events,
+      clock: () => new Date(),
+    }),
+  );
+  const rbac = createRbacReconciler({
+    client,
+    events,
+    subjects,
+    served: () => watch.servedGenerations(),
+    installation: () => watch.installation(SINGLETON_NAME),
+  });
+  const look = manager.register(installation.reconciler, () => (watch.settled ? [SINGLETON_NAME] : []));
+  const lookAtRoles = manager.register(rbac, () => (watch.settled ? [RBAC_KEY] : []));
+  const policyChanged = followPolicy();
+  const watch = watchCluster({
+    client,
+    log,
+    signal: watches,
+    idleTimeoutMs: options.watchIdleTimeout,
+    retryMs: options.discoveryPeriod,
+    chooseGroup: () => chooseGroup(client, options.datastore, watches),
+    onChosen: ({ generation }) => {
+      datastore = datastoreOf(client, generation, log);
+      installation.remake();
+    },
+    readPool: (stored) => readPool(stored),
+    onChange: () => {
+      if (!watch.settled) return;
+      look(SINGLETON_NAME);
+      if (policyChanged(watch.installation(SINGLETON_NAME))) lookAtRoles(RBAC_KEY);
+    },
+    onServed: () => {
+      if (watch.settled) lookAtRoles(RBAC_KEY);
+    },
+  });
+  const onChange = () => {
+    if (watch.settled) lookAtRoles(RBAC_KEY);
+  };
+  for (const type of Object.values(RBAC_TYPES)) {
+    watch.kinds.watch({ type, needed: true, metadataOnly: true, labelSelector: RBAC_SELECTOR, onChange });
+  }
+  return watch;
+}
+
+/** Roles depend on nothing of the Installation but its policy. */
+function followPolicy(): (installation: Installation | undefined) => boolean {
+  let last: string | undefined = "";
+  return (installation) => {
+    const before = last;
+    last = installation?.spec.managementPolicy;
+    return last !== before;
+  };
+}
+
+/** A reconciler that is made again when what it was made from has changed. */
+function late(name: string, make: () => Reconciler): { readonly reconciler: Reconciler; remake(): void } {
+  let current = make();
+  const { group, kind } = current;
+  return {
+    reconciler: { name, group, kind, reconcile: (key, context) => current.reconcile(key, context) },
+    remake: () => {
+      current = make();
+    },
+  };
+}
+
+function electorOf({
+  client,
+  namespace,
+  identity,
+  operator,
+}: {
+  client: KubeClient;
+  namespace: string;
+  identity: string;
+  operator: OperatorProcess;
+}): Elector {
+  const { log, options } = operator;
+  return createElector({
+    client,
+    log,
+    namespace,
+    name: LEASE_NAME,
+    identity,
+    leaseDurationMs: options.leaderElectLeaseDuration,
+    renewDeadlineMs: options.leaderElectRenewDeadline,
+    retryPeriodMs: options.leaderElectRetryPeriod,
+    releaseOnCancel: options.leaderElectReleaseOnCancel,
+    ...electorCallbacks(leadershipOf(operator)),
+  });
+}
+
+function leadershipOf(operator: OperatorProcess) {
+  return { ...operator, graceMs: Math.max(1, operator.options.gracefulShutdownTimeout - LAST_WORDS_MS) };
+}
+
+function leadAlone(operator: OperatorProcess): Promise<void> {
+  return serveTerm(operator.stop, leadershipOf(operator));
+}
+
+function readyChecks(watch: ClusterWatch, elector: Elector | undefined): (() => string | undefined)[] {
+  return [
+    () => {
+      if (watch.synced) return undefined;
+      const why = watch.surroundings().blocked?.message;
+      return `Installations are not listed yet${why === undefined ? "" : `: ${why}`}`;
+    },
+    () =>
+      elector === undefined || elector.hasReachedApi ? undefined : "the lease has neither been written nor read yet",
+  ];
+}

@@ -1,0 +1,108 @@
+/** One operator lives through every fault, without a restart and without missing a change; idle, it asks nothing. */
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { type FaultProxy, startFaultProxy } from "../faults/proxy.ts";
+import { ALONE, edit, eventually, FAST, storedCooldown } from "./cluster.ts";
+import { type RunningOperator, startOperator } from "./operator-process.ts";
+
+let cluster: ControlPlane;
+let proxy: FaultProxy;
+let operator: RunningOperator;
+let cooldown = 100;
+
+beforeAll(async () => {
+  cluster = await startControlPlane({ crds: "v3" });
+  proxy = await startFaultProxy(cluster);
+  await edit(cluster, cooldown);
+  operator = await startOperator([...FAST, ...ALONE, "--kubeconfig", proxy.kubeconfig]);
+  await eventually(() => storedCooldown(cluster)).toBe(cooldown);
+});
+afterEach(() => proxy.clear());
+afterAll(async () => {
+  await operator.stop("SIGKILL");
+  await proxy.stop();
+  await cluster.stop();
+});
+
+/** The next edit arrives, in the process that was started. */
+async function followsAnEdit(): Promise<void> {
+  const { pid } = operator;
+  await edit(cluster, ++cooldown);
+  await eventually(() => storedCooldown(cluster), 40_000).toBe(cooldown);
+  expect(process.kill(pid, 0), "the process that was started still runs").toBe(true);
+}
+
+const installations = { path: "ipaminstallations" };
+
+test("idle, it renews its watches and asks nothing else", async () => {
+  await new Promise((resolve) => setTimeout(resolve, 2000));
+  const before = proxy.requests.length;
+  await new Promise((resolve) => setTimeout(resolve, 8000));
+  const idle = proxy.requests.slice(before);
+  expect(idle.filter(({ watch }) => watch).length, "watches are renewed after 3 s").toBeGreaterThan(0);
+  expect(idle.filter(({ watch }) => !watch).map(({ method, path }) => `${method} ${path}`)).toEqual([]);
+});
+
+test("a watch cut in the middle of a line", async () => {
+  expect(proxy.cutWatches(installations, { midLine: true })).toBe(1);
+  await followsAnEdit();
+});
+
+test("a change made while the watch was cut", async () => {
+  proxy.fail({ ...installations, watch: true }, { status: 500, times: 1 });
+  proxy.cutWatches(installations);
+  await followsAnEdit();
+});
+
+test("a stalled watch", async () => {
+  proxy.stallWatches(installations);
+  await edit(cluster, ++cooldown);
+  proxy.resume();
+  await eventually(() => storedCooldown(cluster), 40_000).toBe(cooldown);
+});
+
+test.each([{ inStream: true }, { inStream: false }])("410 Gone, %j", async (how) => {
+  proxy.expireWatch(installations, 1, how);
+  proxy.cutWatches(installations);
+  await followsAnEdit();
+});
+
+test.each([429, 500, 503])("%d to every second call for a while", async (status) => {
+  for (let round = 0; round < 3; round++) {
+    proxy.fail({}, { status, times: 1, headers: status === 429 ? { "retry-after": "1" } : {} });
+    proxy.cutWatches(installations);
+    await followsAnEdit();
+  }
+});
+
+test("403 that becomes 200", async () => {
+  proxy.fail({ path: "projectcalico.org", method: "PUT" }, { status: 403, times: 3 });
+  await edit(cluster, ++cooldown);
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  proxy.clear();
+  await eventually(() => storedCooldown(cluster), 50_000).toBe(cooldown);
+});
+
+test("a connection lost before and after the write arrived", async () => {
+  proxy.reset({ path: "ipamconfigurations", method: "PUT" }, 1);
+  await followsAnEdit();
+  proxy.reset({ path: "ipamconfigurations", method: "PUT" }, 1, { afterUpstream: true });
+  await followsAnEdit();
+});
+
+test("the API server away, then back, with a change in between", async () => {
+  await proxy.refuseAll();
+  await edit(cluster, ++cooldown);
+  await new Promise((resolve) => setTimeout(resolve, 1500));
+  await proxy.acceptAll();
+  await eventually(() => storedCooldown(cluster), 40_000).toBe(cooldown);
+});
+
+test("the API server restarted", async () => {
+  await cluster.restartApiServer();
+  await followsAnEdit();
+});
+
+test("after all of this it stops cleanly", async () => {
+  expect(await operator.stop()).toEqual({ code: 0, signal: null });
+});

@@ -1,0 +1,117 @@
+/** The operator as a process against a real API server: what it shows of itself, and how it starts in a bad world. */
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { type FaultProxy, startFaultProxy } from "../faults/proxy.ts";
+import { ALONE, edit, eventually, FAST, installation, readyReason, storedCooldown } from "./cluster.ts";
+import { type RunningOperator, startOperator } from "./operator-process.ts";
+
+const operators: RunningOperator[] = [];
+async function start(args: readonly string[]): Promise<RunningOperator> {
+  const operator = await startOperator(args);
+  operators.push(operator);
+  return operator;
+}
+afterEach(async () => {
+  await Promise.all(operators.splice(0).map((operator) => operator.stop("SIGKILL")));
+});
+const ready = (operator: RunningOperator) =>
+  eventually(async () => (await operator.probe("/readyz")).body).toBe("ok\n");
+
+describe("on a cluster with everything installed", () => {
+  let cluster: ControlPlane;
+  beforeAll(async () => {
+    cluster = await startControlPlane({ crds: "v3" });
+  });
+  afterAll(() => cluster.stop());
+
+  test("says where it works and why, reconciles, and answers probes and scrapes", async () => {
+    await edit(cluster, 11);
+    const operator = await start([...FAST, "--kubeconfig", cluster.kubeconfig]);
+    await ready(operator);
+    await eventually(() => storedCooldown(cluster)).toBe(11);
+    expect(await operator.probe("/healthz")).toEqual({ status: 200, body: "ok\n" });
+    const lines = operator.stderr.map((line) => JSON.parse(line) as Record<string, string>);
+    expect(lines[0]?.["msg"]).toContain(`Working on the cluster ${cluster.server}`);
+    expect(lines[0]?.["msg"]).toContain(`because --kubeconfig ${cluster.kubeconfig} names it`);
+    const reconciled = lines.find(({ controller }) => controller === "installation");
+    expect(reconciled).toMatchObject({
+      controllerGroup: "ipam-operator.io",
+      controllerKind: "Installation",
+      name: "default",
+    });
+    const metrics = await operator.metrics();
+    const host = new URL(cluster.server).host;
+    expect(metrics).toMatch(/^controller_runtime_reconcile_total\{controller="installation",result="success"\} [1-9]/m);
+    expect(metrics).toMatch(/^workqueue_adds_total\{name="installation",controller="installation"\} [1-9]/m);
+    expect(metrics).toMatch(/^leader_election_master_status\{name="ipam-operator"\} 1$/m);
+    expect(metrics).toMatch(
+      new RegExp(`^rest_client_requests_total\\{code="200",method="GET",host="${host}"\\} [1-9]`, "m"),
+    );
+    expect(await operator.stop()).toEqual({ code: 0, signal: null });
+  });
+
+  test("a flag that cannot be used is one line and exit code 2", async () => {
+    const operator = await start(["--concurrent=none"]);
+    expect(await operator.ended).toEqual({ code: 2, signal: null });
+    expect(operator.stderr).toEqual([
+      expect.stringMatching(/^ipam-operator: .*--concurrent.*from 1 up\. See --help\.$/),
+    ]);
+  });
+
+  test("a kubeconfig that is not there is one line and exit code 1", async () => {
+    const operator = await start(["--kubeconfig", "/nowhere/config"]);
+    expect(await operator.ended).toEqual({ code: 1, signal: null });
+    expect(operator.stderr.at(-1)).toContain("/nowhere/config");
+  });
+
+  test("roles are granted to the subjects of the file", async () => {
+    const folder = await mkdtemp(join(cluster.dir, "subjects-"));
+    const file = join(folder, "subjects.yaml");
+    await writeFile(file, "viewer: [{kind: User, name: jane}]\n");
+    await start([...FAST, ...ALONE, "--kubeconfig", cluster.kubeconfig, "--rbac-subjects", file]);
+    const may = ["auth", "can-i", "list", "ipaminstallations.ipam-operator.io"];
+    await eventually(async () => (await cluster.kubectl(may, { token: cluster.janeToken })).stdout.trim()).toBe("yes");
+  });
+});
+
+describe("in a world that is not ready", () => {
+  let cluster: ControlPlane;
+  let proxy: FaultProxy;
+  beforeAll(async () => {
+    cluster = await startControlPlane({ crds: "none" });
+    proxy = await startFaultProxy(cluster);
+  });
+  afterAll(async () => {
+    await proxy.stop();
+    await cluster.stop();
+  });
+
+  test("API away, then no CRDs, then no permission: it says what to do each time, and goes on by itself", async () => {
+    await proxy.refuseAll();
+    const token = await cluster.serviceAccountToken("ipam-operator", "ipam-operator", { create: true });
+    const operator = await start([...FAST, "--kubeconfig", proxy.kubeconfigFor(token)]);
+    const readiness = async () => (await operator.probe("/readyz")).body;
+    const said = () => operator.stderr.join("\n");
+    await eventually(said).toContain("The API server cannot be asked");
+
+    await proxy.acceptAll();
+    await eventually(said).toContain("Apply the operator's role: kubectl apply -f rbac/operator.yaml");
+    await cluster.apply(join(import.meta.dirname, "../../rbac/operator.yaml"));
+    await eventually(readiness).toContain("crds/ipam-operator.io_ipaminstallations.yaml");
+    expect((await operator.probe("/healthz")).status).toBe(200);
+
+    await cluster.apply(join(import.meta.dirname, "../../crds/ipam-operator.io_ipaminstallations.yaml"));
+    await eventually(readiness).toBe("ok\n");
+    await eventually(async () => (await cluster.kubectl(["apply", "-f", "-"], { input: installation(12) })).code).toBe(
+      0,
+    );
+    await eventually(() => readyReason(cluster)).toBe("APINotInstalled");
+
+    await cluster.kubectlOk(["apply", "--server-side", "-f", join(import.meta.dirname, "../../crds/v3")]);
+    await eventually(() => storedCooldown(cluster), 40_000).toBe(12);
+    await eventually(() => readyReason(cluster)).toBe("Succeeded");
+    expect(await operator.stop()).toEqual({ code: 0, signal: null });
+  });
+});

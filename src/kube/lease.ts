@@ -4,7 +4,8 @@
  */
 import type { Logger } from "pino";
 import { sleep } from "./backoff.ts";
-import { claimed, LEASES, type Lease, LeaseObservation, type LeaseSpec, released, renewed } from "./lease-record.ts";
+import { LeaseLock } from "./lease-lock.ts";
+import { LEASES, type Lease } from "./lease-record.ts";
 import { createReflector, type Reflector } from "./reflector.ts";
 import { isKubeError, type KubeClient } from "./types.ts";
 
@@ -54,28 +55,32 @@ export function createElector(options: ElectorOptions): Elector {
 const JITTER = 1.2;
 const RELEASE_TIMEOUT_MS = 3000;
 
+type Times = Required<Pick<ElectorOptions, "leaseDurationMs" | "renewDeadlineMs" | "retryPeriodMs">>;
+
 class LeaseElector implements Elector {
-  readonly #options: ElectorOptions &
-    Required<Pick<ElectorOptions, "leaseDurationMs" | "renewDeadlineMs" | "retryPeriodMs">>;
-  readonly #observation = new LeaseObservation();
+  readonly #options: ElectorOptions;
+  readonly #times: Times;
+  readonly #lock: LeaseLock;
   readonly #reflector: Reflector<Lease>;
+  /** Aborted when the Lease has changed or we are stopped: ends the standby's wait. */
   #wake = new AbortController();
-  /** The Lease as we last wrote it. */
-  #lease: Lease | undefined;
-  /** Monotonic time before the last successful write was sent: not later than anyone else can have seen it. */
-  #renewedAt = 0;
   #lastFailure = "";
-  isLeader = false;
-  hasReachedApi = false;
+  #isLeader = false;
 
   constructor(options: ElectorOptions) {
-    const { leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2000 } = options;
-    if (leaseDurationMs <= renewDeadlineMs || renewDeadlineMs <= retryPeriodMs * JITTER)
-      throw new RangeError(
-        `leader election needs lease duration (${leaseDurationMs} ms) > renew deadline (${renewDeadlineMs} ms) > ${JITTER} x retry period (${retryPeriodMs} ms)`,
-      );
-    this.#options = { ...options, leaseDurationMs, renewDeadlineMs, retryPeriodMs };
+    this.#options = options;
+    this.#times = timesOf(options);
+    const { leaseDurationMs } = this.#times;
+    this.#lock = new LeaseLock({ ...options, leaseDurationMs, onNewHolder: (holder) => options.onNewLeader?.(holder) });
     this.#reflector = this.#watchLease();
+  }
+
+  get isLeader(): boolean {
+    return this.#isLeader;
+  }
+
+  get hasReachedApi(): boolean {
+    return this.#lock.known;
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -97,19 +102,15 @@ class LeaseElector implements Elector {
 
   /** The standby sees a release or a renewal as it happens; a watch silent for a whole lease is a broken one. */
   #watchLease(): Reflector<Lease> {
-    const { client, log, namespace, name, leaseDurationMs } = this.#options;
-    return createReflector<Lease>({
-      client,
-      log,
-      type: LEASES,
-      namespace,
-      fieldSelector: `metadata.name=${name}`,
-      idleTimeoutMs: leaseDurationMs,
-      onChange: () => {
-        this.#observe(this.#reflector.store.list()[0]);
-        this.#wakeUp();
-      },
-    });
+    const { client, log, namespace, name } = this.#options;
+    const onChange = () => {
+      if (this.#isLeader) return; // our own writes, late
+      this.#lock.observe(this.#reflector.store.list()[0]);
+      this.#wakeUp();
+    };
+    const fieldSelector = `metadata.name=${name}`;
+    const idleTimeoutMs = this.#times.leaseDurationMs;
+    return createReflector<Lease>({ client, log, type: LEASES, namespace, fieldSelector, idleTimeoutMs, onChange });
   }
 
   #wakeUp(): void {
@@ -117,152 +118,97 @@ class LeaseElector implements Elector {
     this.#wake = new AbortController();
   }
 
-  #observe(lease: Lease | undefined): void {
-    const before = this.#observation.holder;
-    this.#observation.see(lease?.spec, performance.now());
-    const { holder } = this.#observation;
-    if (holder === "") return;
-    this.hasReachedApi = true;
-    if (holder !== before) this.#options.onNewLeader?.(holder);
-  }
-
-  /** One try; whether the Lease is ours now. */
   async #standForElection(): Promise<boolean> {
     try {
-      return await this.#tryToAcquire(AbortSignal.timeout(this.#options.renewDeadlineMs));
+      return await this.#lock.acquire(AbortSignal.timeout(this.#times.renewDeadlineMs));
     } catch (error) {
-      this.#failed("get", error);
+      this.#failed("acquire", error);
       return false;
     }
   }
 
-  async #tryToAcquire(signal: AbortSignal): Promise<boolean> {
-    const { client, name, namespace, identity, leaseDurationMs } = this.#options;
-    const startedAt = performance.now();
-    const current = await this.#read(signal);
-    this.#observe(current);
-    if (this.#observation.msUntilFree(identity, startedAt) > 0) return false;
-    const spec = claimed(current?.spec ?? {}, identity, leaseDurationMs, Date.now());
-    const fresh: Lease = { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata: { name, namespace } };
-    if (current === undefined)
-      this.#wrote(await client.create(LEASES, { ...fresh, spec }, { namespace, signal }), startedAt);
-    else this.#wrote(await client.update(LEASES, { ...current, spec }, { namespace, signal }), startedAt);
-    return true;
-  }
-
-  async #read(signal: AbortSignal): Promise<Lease | undefined> {
-    const { client, name, namespace } = this.#options;
-    try {
-      return await client.get<Lease>(LEASES, name, { namespace, signal });
-    } catch (error) {
-      if (isKubeError(error, "NotFound")) return undefined;
-      throw error;
-    }
-  }
-
-  /** Until the Lease seems free; where that cannot be watched or the last try failed, for a jittered retry period. */
+  /** Until the Lease seems free; where that cannot be watched, or a try has just failed, for a jittered retry period. */
   async #waitForChance(signal: AbortSignal): Promise<void> {
-    const { identity, retryPeriodMs, random = Math.random } = this.#options;
-    const retryMs = retryPeriodMs * (1 + JITTER * random());
-    const untilFree = () => this.#observation.msUntilFree(identity, performance.now());
-    if (untilFree() === 0) return sleep(retryMs, signal);
-    while (!signal.aborted && untilFree() > 0) {
+    const { random = Math.random } = this.#options;
+    const retryMs = this.#times.retryPeriodMs * (1 + JITTER * random());
+    if (this.#lock.msUntilFree() === 0) return sleep(retryMs, signal);
+    for (let left = this.#lock.msUntilFree(); left > 0 && !signal.aborted; left = this.#lock.msUntilFree()) {
       const { synced, lastError } = this.#reflector.state;
-      if (!synced || lastError) return sleep(Math.min(retryMs, untilFree()), this.#wake.signal);
-      await sleep(untilFree(), this.#wake.signal);
+      if (!synced || lastError) return sleep(Math.min(retryMs, left), this.#wake.signal);
+      await sleep(left, this.#wake.signal);
     }
   }
 
-  /** One term: the work runs, the Lease is renewed, until the signal aborts, the Lease is lost, or the work fails. */
+  /** One term: the work runs and the Lease is renewed until the signal aborts, the Lease is lost, or the work fails. */
   async #lead(signal: AbortSignal): Promise<void> {
-    const term = new AbortController();
+    if (signal.aborted) return this.#release();
+    const term = this.#startTerm();
     const workEnded = new AbortController();
     const endTerm = () => this.#endTerm(term);
-    this.isLeader = true;
-    this.#options.log.info(`Leading: ${this.#options.identity} holds the Lease ${this.#options.name}`);
     const keeping = this.#keep(workEnded.signal).finally(endTerm);
     signal.addEventListener("abort", endTerm);
-    if (signal.aborted) endTerm();
     try {
       await Promise.all([aborted(term.signal), this.#work(term.signal)]);
     } finally {
       signal.removeEventListener("abort", endTerm);
       workEnded.abort();
-      if ((await keeping) && (this.#options.releaseOnCancel ?? true)) await this.#release();
+      if (await keeping) await this.#release();
     }
   }
 
   async #work(signal: AbortSignal): Promise<void> {
-    if (!signal.aborted) await this.#options.onStartedLeading(signal);
+    await this.#options.onStartedLeading(signal);
+  }
+
+  #startTerm(): AbortController {
+    const { log, identity, namespace, name } = this.#options;
+    this.#isLeader = true;
+    this.#lastFailure = "";
+    log.info({ identity }, `Leading: the Lease ${namespace}/${name} is ours`);
+    return new AbortController();
   }
 
   #endTerm(term: AbortController): void {
     if (term.signal.aborted) return;
-    this.isLeader = false;
+    const { log, identity, onStoppedLeading } = this.#options;
+    this.#isLeader = false;
+    log.info({ identity }, "No longer leading");
     term.abort();
-    this.#options.log.info(`No longer leading: ${this.#options.identity}`);
-    this.#options.onStoppedLeading?.();
+    onStoppedLeading?.();
   }
 
   /** Renews until `ended`; whether the Lease is still ours then. */
   async #keep(ended: AbortSignal): Promise<boolean> {
-    const { retryPeriodMs, renewDeadlineMs } = this.#options;
+    const { retryPeriodMs, renewDeadlineMs } = this.#times;
+    const left = () => this.#lock.renewedAt + renewDeadlineMs - performance.now();
     while (!ended.aborted) {
-      const left = this.#renewedAt + renewDeadlineMs - performance.now();
-      if (left <= 0) return false;
-      await sleep(Math.min(retryPeriodMs, left), ended);
-      if (!ended.aborted && (await this.#renew(left - retryPeriodMs)) === "lost") return false;
+      await sleep(Math.max(0, Math.min(retryPeriodMs, left())), ended);
+      if (ended.aborted) break;
+      if (left() <= 0 || (await this.#renew(left())) === "lost") return false;
     }
     return true;
   }
 
   /** A try has half the deadline at most, so that one hung connection does not cost the leadership. */
-  async #renew(leftMs: number): Promise<"kept" | "failed" | "lost"> {
-    const signal = AbortSignal.timeout(Math.max(0, Math.min(leftMs, this.#options.renewDeadlineMs / 2)));
+  async #renew(leftMs: number): Promise<"kept" | "lost" | "failed"> {
+    const signal = AbortSignal.timeout(Math.ceil(Math.min(leftMs, this.#times.renewDeadlineMs / 2)));
     try {
-      return (await this.#put((spec) => renewed(spec, Date.now()), signal)) ? "kept" : "lost";
+      if (!(await this.#lock.renew(signal))) return "lost";
+      this.#lastFailure = "";
+      return "kept";
     } catch (error) {
       this.#failed("renew", error);
-      return isKubeError(error, "NotFound") ? "lost" : "failed";
+      return isKubeError(error, "NotFound") ? "lost" : "failed"; // deleted: whoever creates it next leads
     }
   }
 
   async #release(): Promise<void> {
+    if (this.#options.releaseOnCancel === false) return;
     try {
-      await this.#put((spec) => released(spec, Date.now()), AbortSignal.timeout(RELEASE_TIMEOUT_MS));
+      await this.#lock.release(AbortSignal.timeout(RELEASE_TIMEOUT_MS));
     } catch (error) {
       this.#failed("release", error);
     }
-  }
-
-  /**
-   * Writes over the Lease we hold; false when another holds it. A conflict alone does not mean that: an earlier write
-   * of ours may have arrived though its answer did not, or someone has put a label on it.
-   */
-  async #put(change: (spec: LeaseSpec) => LeaseSpec, signal: AbortSignal): Promise<boolean> {
-    const { client, namespace, identity } = this.#options;
-    const startedAt = performance.now();
-    const write = (lease: Lease) =>
-      client.update<Lease>(LEASES, { ...lease, spec: change(lease.spec ?? {}) }, { namespace, signal });
-    try {
-      this.#wrote(await write(this.#lease!), startedAt);
-      return true;
-    } catch (error) {
-      if (!isKubeError(error, "Conflict")) throw error;
-    }
-    const current = await this.#read(signal);
-    this.#observe(current);
-    if (current?.spec?.holderIdentity !== identity) return false;
-    this.#wrote(await write(current), startedAt);
-    return true;
-  }
-
-  #wrote(lease: Lease, startedAt: number): void {
-    this.#lease = lease;
-    this.#renewedAt = startedAt;
-    this.#lastFailure = "";
-    this.hasReachedApi = true;
-    this.#observe(lease);
   }
 
   /** Once per cause, not once per try. */
@@ -271,8 +217,17 @@ class LeaseElector implements Elector {
     const failure = `${what}: ${error}`;
     if (failure === this.#lastFailure) return;
     this.#lastFailure = failure;
-    log.warn({ err: error }, `Cannot ${what} the Lease ${namespace}/${name}, trying again`);
+    log.warn({ err: error }, `Cannot ${what} the Lease ${namespace}/${name}`);
   }
+}
+
+function timesOf({ leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2000 }: ElectorOptions): Times {
+  if (leaseDurationMs > renewDeadlineMs && renewDeadlineMs > retryPeriodMs * JITTER)
+    return { leaseDurationMs, renewDeadlineMs, retryPeriodMs };
+  throw new RangeError(
+    `Leader election needs lease duration (${leaseDurationMs} ms) > renew deadline (${renewDeadlineMs} ms) > ` +
+      `${JITTER} x retry period (${retryPeriodMs} ms)`,
+  );
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

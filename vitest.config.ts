@@ -20,6 +20,7 @@ export default defineConfig({
           globalSetup: ["test/control-plane/global-setup.ts"],
           testTimeout: 60_000,
           hookTimeout: 120_000,
+          expect: { poll: { timeout: 10_000, interval: 50 } },
           maxWorkers: 2,
           fileParallelism: true,
         },

@@ -61,6 +61,13 @@ describe("report", () => {
     expect(told).toHaveLength(2);
   });
 
+  it("does not tell it again after an interruption", () => {
+    for (const outcome of [left, { ...of, is: "failed", error: new KubeError("Unavailable", "gone") } as const, left]) {
+      report(outcome, installation, log);
+    }
+    expect(told).toHaveLength(1);
+  });
+
   it("repeats what was only logged once there is an Installation to tell it on", () => {
     report(left, undefined, log);
     expect([told.length, logged.length]).toEqual([0, 1]);

@@ -1,7 +1,7 @@
 /** Tells people what became of each role and binding: in the log, and as events on the Installation, each state once. */
 import type { Logger } from "pino";
 import type { Installation } from "../../src/api/installation.ts";
-import { isKubeError } from "../../src/kube/types.ts";
+import { isKubeError, type KubeError } from "../../src/kube/types.ts";
 import type { EventRecorder } from "../../src/operator/events.ts";
 import type { Action, Slot } from "./decide.ts";
 
@@ -35,6 +35,8 @@ interface Message {
 export function createReporter(events: EventRecorder): Reporter {
   const told = new Map<string, string>();
   return (outcome, installation, log) => {
+    // An interruption says nothing of the object: what was told of it stays told. The manager logs and retries.
+    if (outcome.is === "failed" && !isKubeError(outcome.error, "Forbidden")) return;
     const key = `${outcome.kind} ${outcome.name}`;
     const message = messageOf(outcome);
     const text = message && `${message.reason} ${message.note} ${installation?.metadata.uid}`;
@@ -55,7 +57,7 @@ function tell(
   if (installation) events.event(installation, type, reason, note, action);
 }
 
-/** Nothing to tell of what is right; other failures than missing permissions are the manager's to log and retry. */
+/** Nothing to tell of what is right. */
 function messageOf(outcome: Outcome): Message | undefined {
   const object = `${outcome.kind} ${outcome.name}`;
   switch (outcome.is) {
@@ -75,7 +77,7 @@ function messageOf(outcome: Outcome): Message | undefined {
         ? { type: "Normal", reason: "RbacRemoved", note: sentence(object, outcome, "was"), action: "Remove" }
         : { type: "Normal", reason: "RbacRestored", note: sentence(object, outcome, "was"), action: "Restore" };
     case "failed":
-      return isKubeError(outcome.error, "Forbidden") ? forbidden(object, outcome.error.message) : undefined;
+      return forbidden(object, (outcome.error as KubeError).message);
   }
 }
 

@@ -1,0 +1,79 @@
+/** What a user does and sees, by kubectl, in either generation of CRDs. */
+import type { Installation, InstallationSpec } from "../../src/api/installation.ts";
+import type { KubeObject } from "../../src/api/meta.ts";
+import { resources } from "../../src/api/resources.ts";
+import type { IPAMConfiguration } from "../../src/api/v3.ts";
+import type { ControlPlane } from "../control-plane/control-plane.ts";
+
+export type Generation = "v1" | "v3";
+
+interface Event extends KubeObject {
+  readonly type: string;
+  readonly reason: string;
+  readonly note: string;
+}
+
+/** A user of one cluster. */
+export function userOf(cluster: ControlPlane, generation: Generation) {
+  const type = resources.IPAMConfiguration[generation];
+  const plural = `${type.plural}.${type.group}`;
+  const apply = (object: object, args: readonly string[] = []) =>
+    cluster.kubectl(["apply", ...args, "--filename", "-"], { input: JSON.stringify(object) });
+  const installationOf = (spec: unknown, name = "default") => ({
+    apiVersion: "ipam-operator.io/v1alpha1",
+    kind: "Installation",
+    metadata: { name },
+    spec,
+  });
+  const get = async <T>(...args: string[]): Promise<T | undefined> => {
+    const { code, stdout } = await cluster.kubectl(["get", ...args, "--output", "json", "--show-managed-fields"]);
+    return code === 0 ? (JSON.parse(stdout) as T) : undefined;
+  };
+  const user = {
+    apply,
+    /** The resource's name as kubectl takes it. */
+    plural,
+    install: (spec: InstallationSpec) => apply(installationOf(spec)),
+    tryInstall: (spec: unknown, name?: string, args?: readonly string[]) => apply(installationOf(spec, name), args),
+    enforce: (ipam?: InstallationSpec["ipam"]) =>
+      user.install({ managementPolicy: "Enforce", ...(ipam ? { ipam } : {}) }),
+    installation: () => get<Installation>("ipaminst", "default"),
+    configuration: (name = "default") => get<IPAMConfiguration>(plural, name),
+    spec: async () => (await user.configuration())?.spec,
+    /** Writes the configuration directly, as somebody else would. */
+    configure: (spec: object, metadata: object = {}, args?: readonly string[]) =>
+      apply(
+        {
+          apiVersion: `${type.group}/${type.version}`,
+          kind: type.kind,
+          metadata: { name: "default", ...metadata },
+          spec,
+        },
+        args,
+      ),
+    /** Changes fields of the configuration directly. */
+    patch: (spec: object) =>
+      cluster.kubectlOk(["patch", plural, "default", "--type=merge", "--patch", JSON.stringify({ spec })]),
+    wait: (condition: string) =>
+      cluster.kubectl(["wait", `--for=condition=${condition}`, "ipaminst/default", "--timeout=10s"]),
+    /** Reasons of the conditions, once the operator has answered the current spec. */
+    reasons: async () => {
+      const installation = await user.installation();
+      if (installation?.metadata.generation !== installation?.status?.observedGeneration) return [];
+      return (installation?.status?.conditions ?? []).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
+    },
+    message: async () => (await user.installation())?.status?.conditions?.at(-1)?.message ?? "",
+    events: async () => {
+      const list = await get<{ items: Event[] }>("events.v1.events.k8s.io", "--namespace", "default");
+      return (list?.items ?? []).map(({ type, reason, note }) => `${type} ${reason}: ${note}`);
+    },
+    /** Back to a cluster with no Installation and no configuration. */
+    reset: async () => {
+      await cluster.kubectlOk(["delete", "ipaminst", "--all"]);
+      for (const kind of [plural, "nodes", `ippools.${type.group}`]) await cluster.kubectl(["delete", kind, "--all"]);
+      await cluster.kubectl(["delete", "events.v1.events.k8s.io", "--all", "--namespace", "default"]);
+    },
+  };
+  return user;
+}
+export type User = ReturnType<typeof userOf>;

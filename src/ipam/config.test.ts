@@ -1,42 +1,54 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { type IPAMConfiguration, V3_API_VERSION } from "../api/v3.ts";
-import { type Datastore, DatastoreError } from "../datastore/datastore.ts";
+import type { Datastore } from "../datastore/datastore.ts";
+import { openEmbedded } from "../datastore/embedded.ts";
 import { createIpam } from "./client.ts";
 import { type ConfigChanges, configViolations, DEFAULT_CONFIG, getIPAMConfig, setIPAMConfig } from "./config.ts";
 import { IpamError } from "./errors.ts";
 
-type Row = IPAMConfiguration | undefined;
-type Meddler = (row: Row) => Row;
+type Meddler = (store: Datastore) => Promise<unknown>;
 
-/** One compare-and-swap row. `meddlers` are other writers: each slips one change in right before one of our writes. */
-function oneRow(spec?: Record<string, unknown>, meddlers: Meddler[] = []) {
-  let revision = 1;
-  const put = (row: Row): Row => row && { ...row, metadata: { ...row.metadata, resourceVersion: `${++revision}` } };
-  let row: Row =
-    spec && put({ apiVersion: V3_API_VERSION, kind: "IPAMConfiguration", metadata: { name: "default" }, spec });
+const stores: Datastore[] = [];
+afterEach(() => Promise.all(stores.splice(0).map((store) => store.close())));
+const row = (spec: Record<string, unknown>): IPAMConfiguration => ({
+  apiVersion: V3_API_VERSION,
+  kind: "IPAMConfiguration",
+  metadata: { name: "default" },
+  spec,
+});
+
+/** An embedded store with one row. `meddlers` are other writers: each slips in right before one of our writes. */
+async function oneRow(spec?: Record<string, unknown>, meddlers: Meddler[] = []) {
+  const store = openEmbedded(":memory:");
+  stores.push(store);
+  if (spec) await store.create(row(spec));
   const writes: IPAMConfiguration[] = [];
-  const fail = (code: "NotFound" | "Conflict" | "AlreadyExists") => {
-    throw new DatastoreError(code, "IPAMConfiguration", "default", code);
-  };
-  const write = (object: IPAMConfiguration, check: () => void) => {
-    const meddler = meddlers.shift();
-    if (meddler) row = put(meddler(row));
-    check();
-    row = put(object);
+  const write = async (object: IPAMConfiguration, put: (object: IPAMConfiguration) => Promise<IPAMConfiguration>) => {
+    await meddlers.shift()?.(store);
     writes.push(object);
-    return row;
+    return put(object);
   };
   const datastore = {
-    get: async () => row ?? fail("NotFound"),
-    create: async (object: IPAMConfiguration) => write(object, () => row && fail("AlreadyExists")),
-    update: async (object: IPAMConfiguration) =>
-      write(object, () => {
-        if (!row) fail("NotFound");
-        if (row?.metadata.resourceVersion !== object.metadata.resourceVersion) fail("Conflict");
-      }),
+    get: store.get.bind(store),
+    create: (object: IPAMConfiguration) => write(object, (it) => store.create<"IPAMConfiguration">(it)),
+    update: (object: IPAMConfiguration) => write(object, (it) => store.update<"IPAMConfiguration">(it)),
   } as unknown as Datastore;
-  return { datastore, writes, spec: () => row?.spec };
+  return {
+    datastore,
+    writes,
+    spec: async () => (await store.list("IPAMConfiguration")).items[0]?.spec,
+  };
 }
+
+const deleteRow: Meddler = async (store) => store.delete(await store.get("IPAMConfiguration", "default"));
+
+/** Another writer that changes the stored spec. */
+const changing =
+  (change: (spec: object) => object): Meddler =>
+  async (store) => {
+    const stored = await store.get("IPAMConfiguration", "default");
+    await store.update<"IPAMConfiguration">({ ...stored, spec: { ...change(stored.spec) } });
+  };
 
 const rejection = async (promise: Promise<unknown>): Promise<IpamError> => {
   const error = await promise.then(
@@ -86,19 +98,19 @@ describe("configViolations", () => {
 
 describe("getIPAMConfig", () => {
   it("gives the defaults where nothing is stored, and writes nothing (T65)", async () => {
-    const row = oneRow();
-    expect(await getIPAMConfig(row.datastore)).toEqual(DEFAULT_CONFIG);
-    expect(row.writes).toEqual([]);
-    expect(row.spec()).toBeUndefined();
+    const one = await oneRow();
+    expect(await getIPAMConfig(one.datastore)).toEqual(DEFAULT_CONFIG);
+    expect(one.writes).toEqual([]);
+    expect(await one.spec()).toBeUndefined();
   });
 
   it("takes an absent autoAllocateBlocks for true (CFG-03)", async () => {
-    const { datastore } = oneRow({ strictAffinity: true, maxBlocksPerHost: 4 });
+    const { datastore } = await oneRow({ strictAffinity: true, maxBlocksPerHost: 4 });
     expect(await getIPAMConfig(datastore)).toMatchObject({ autoAllocateBlocks: true, maxBlocksPerHost: 4 });
   });
 
   it("rejects a stored configuration that breaks a combination rule, with set's words (CFG-04)", async () => {
-    const { datastore } = oneRow({ strictAffinity: false, maxBlocksPerHost: 4 });
+    const { datastore } = await oneRow({ strictAffinity: false, maxBlocksPerHost: 4 });
     const read = await rejection(getIPAMConfig(datastore));
     const write = await rejection(setIPAMConfig(datastore, { ipCooldownSeconds: 1 }));
     expect(read.code).toBe("IPAMConfigConflict");
@@ -107,12 +119,13 @@ describe("getIPAMConfig", () => {
   });
 
   it("tolerates a value out of range that v1 allows", async () => {
-    const { datastore } = oneRow({ strictAffinity: true, maxBlocksPerHost: 2_000_000 });
+    const { datastore } = await oneRow({ strictAffinity: true, maxBlocksPerHost: 2_000_000 });
     expect((await getIPAMConfig(datastore)).maxBlocksPerHost).toBe(2_000_000);
   });
 
   it("rejects on a Windows host what is not strict, also where nothing is stored", async () => {
-    const error = await rejection(createIpam({ datastore: oneRow().datastore, windowsHost: true }).getIPAMConfig());
+    const { datastore } = await oneRow();
+    const error = await rejection(createIpam({ datastore, windowsHost: true }).getIPAMConfig());
     expect(error.code).toBe("StrictAffinity");
     expect(error.message).toContain("global strict affinity should not be false for Windows node");
   });
@@ -120,32 +133,32 @@ describe("getIPAMConfig", () => {
 
 describe("setIPAMConfig", () => {
   it("creates with the library's defaults for the rest", async () => {
-    const row = oneRow();
-    const result = await setIPAMConfig(row.datastore, { strictAffinity: true });
+    const one = await oneRow();
+    const result = await setIPAMConfig(one.datastore, { strictAffinity: true });
     expect(result).toMatchObject({ written: true, config: { ...DEFAULT_CONFIG, strictAffinity: true } });
-    expect(row.spec()).toEqual({ strictAffinity: true, autoAllocateBlocks: true });
+    expect(await one.spec()).toEqual({ strictAffinity: true, autoAllocateBlocks: true });
   });
 
   it("writes nothing for no changes, but a missing row for default values", async () => {
-    const row = oneRow();
-    expect(await setIPAMConfig(row.datastore, {})).toMatchObject({ written: false, object: undefined });
-    expect(await setIPAMConfig(row.datastore, { maxBlocksPerHost: 0 })).toMatchObject({ written: true });
-    expect(row.spec()).toEqual({ strictAffinity: false, autoAllocateBlocks: true });
+    const one = await oneRow();
+    expect(await setIPAMConfig(one.datastore, {})).toMatchObject({ written: false, object: undefined });
+    expect(await setIPAMConfig(one.datastore, { maxBlocksPerHost: 0 })).toMatchObject({ written: true });
+    expect(await one.spec()).toEqual({ strictAffinity: false, autoAllocateBlocks: true });
   });
 
   it("writes nothing where the values are equal", async () => {
-    const row = oneRow({ strictAffinity: true, maxBlocksPerHost: 0 });
+    const one = await oneRow({ strictAffinity: true, maxBlocksPerHost: 0 });
     const same = { strictAffinity: true, autoAllocateBlocks: true, maxBlocksPerHost: 0, ipCooldownSeconds: 0 };
-    expect(await setIPAMConfig(row.datastore, same)).toMatchObject({ written: false });
-    expect(row.writes).toEqual([]);
+    expect(await setIPAMConfig(one.datastore, same)).toMatchObject({ written: false });
+    expect(one.writes).toEqual([]);
   });
 
   it("keeps what is not named: other fields, unknown fields, metadata", async () => {
-    const row = oneRow({ strictAffinity: true, ipCooldownSeconds: 60, fromTheFuture: { a: 1 } });
-    const before = await row.datastore.get("IPAMConfiguration", "default");
-    await setIPAMConfig(row.datastore, { maxBlocksPerHost: 4, autoAllocateBlocks: undefined });
-    expect(row.writes[0]?.metadata).toEqual(before.metadata);
-    expect(row.spec()).toEqual({
+    const one = await oneRow({ strictAffinity: true, ipCooldownSeconds: 60, fromTheFuture: { a: 1 } });
+    const before = await one.datastore.get("IPAMConfiguration", "default");
+    await setIPAMConfig(one.datastore, { maxBlocksPerHost: 4, autoAllocateBlocks: undefined });
+    expect(one.writes[0]?.metadata).toEqual(before.metadata);
+    expect(await one.spec()).toEqual({
       strictAffinity: true,
       autoAllocateBlocks: true,
       maxBlocksPerHost: 4,
@@ -155,73 +168,66 @@ describe("setIPAMConfig", () => {
   });
 
   it("sets and unsets the VM address persistence", async () => {
-    const row = oneRow({ strictAffinity: true });
-    await setIPAMConfig(row.datastore, { kubeVirtVMAddressPersistence: "Enabled" });
-    expect(row.spec()).toHaveProperty("kubeVirtVMAddressPersistence", "Enabled");
-    expect(await setIPAMConfig(row.datastore, { kubeVirtVMAddressPersistence: null })).toMatchObject({ written: true });
-    expect(row.spec()).not.toHaveProperty("kubeVirtVMAddressPersistence");
+    const one = await oneRow({ strictAffinity: true });
+    await setIPAMConfig(one.datastore, { kubeVirtVMAddressPersistence: "Enabled" });
+    expect(await one.spec()).toHaveProperty("kubeVirtVMAddressPersistence", "Enabled");
+    expect(await setIPAMConfig(one.datastore, { kubeVirtVMAddressPersistence: null })).toMatchObject({ written: true });
+    expect(await one.spec()).not.toHaveProperty("kubeVirtVMAddressPersistence");
   });
 
   it("refuses with every broken rule at once", async () => {
-    const row = oneRow();
+    const one = await oneRow();
     const changes: ConfigChanges = { autoAllocateBlocks: false, maxBlocksPerHost: 5, ipCooldownSeconds: 3600 };
-    const error = await rejection(setIPAMConfig(row.datastore, changes));
+    const error = await rejection(setIPAMConfig(one.datastore, changes));
     expect(error.code).toBe("IPAMConfigConflict");
     expect(error.details).toHaveLength(3);
     for (const detail of error.details) expect(error.message).toContain(detail);
-    expect(row.writes).toEqual([]);
+    expect(one.writes).toEqual([]);
   });
 
   it("repairs a stored configuration that breaks a rule, and refuses to leave it broken", async () => {
-    const row = oneRow({ strictAffinity: false, autoAllocateBlocks: false });
-    await rejection(setIPAMConfig(row.datastore, { strictAffinity: false, autoAllocateBlocks: false }));
-    await setIPAMConfig(row.datastore, { autoAllocateBlocks: true });
-    expect(await getIPAMConfig(row.datastore)).toMatchObject({ strictAffinity: false, autoAllocateBlocks: true });
+    const one = await oneRow({ strictAffinity: false, autoAllocateBlocks: false });
+    await rejection(setIPAMConfig(one.datastore, { strictAffinity: false, autoAllocateBlocks: false }));
+    await setIPAMConfig(one.datastore, { autoAllocateBlocks: true });
+    expect(await getIPAMConfig(one.datastore)).toMatchObject({ strictAffinity: false, autoAllocateBlocks: true });
   });
 
   it("refuses a value out of range, and leaves a stored one alone that is not being changed", async () => {
-    const row = oneRow({ strictAffinity: true, maxBlocksPerHost: 2_000_000 });
-    await rejection(setIPAMConfig(row.datastore, { maxBlocksPerHost: 1_000_001 }));
-    await setIPAMConfig(row.datastore, { ipCooldownSeconds: 60 });
-    expect(row.spec()).toMatchObject({ maxBlocksPerHost: 2_000_000, ipCooldownSeconds: 60 });
+    const one = await oneRow({ strictAffinity: true, maxBlocksPerHost: 2_000_000 });
+    await rejection(setIPAMConfig(one.datastore, { maxBlocksPerHost: 1_000_001 }));
+    await setIPAMConfig(one.datastore, { ipCooldownSeconds: 60 });
+    expect(await one.spec()).toMatchObject({ maxBlocksPerHost: 2_000_000, ipCooldownSeconds: 60 });
   });
 
   it("refuses on a Windows host to turn strict affinity off, and repairs it there", async () => {
-    const row = oneRow({ strictAffinity: true });
-    const ipam = createIpam({ datastore: row.datastore, windowsHost: true });
+    const one = await oneRow({ strictAffinity: true });
+    const ipam = createIpam({ datastore: one.datastore, windowsHost: true });
     expect((await rejection(ipam.setIPAMConfig({ strictAffinity: false }))).code).toBe("StrictAffinity");
-    await setIPAMConfig(row.datastore, { strictAffinity: false });
+    await setIPAMConfig(one.datastore, { strictAffinity: false });
     expect((await ipam.setIPAMConfig({ strictAffinity: true })).config.strictAffinity).toBe(true);
   });
 
   it("tries a lost race again and keeps what the winner changed in another field", async () => {
-    const cooldown: Meddler = (row) => row && { ...row, spec: { ...row.spec, ipCooldownSeconds: 30 } };
-    const row = oneRow({ strictAffinity: true }, [cooldown]);
-    await setIPAMConfig(row.datastore, { maxBlocksPerHost: 7 });
-    expect(row.spec()).toMatchObject({ maxBlocksPerHost: 7, ipCooldownSeconds: 30 });
+    const cooldown = changing((spec) => ({ ...spec, ipCooldownSeconds: 30 }));
+    const one = await oneRow({ strictAffinity: true }, [cooldown]);
+    await setIPAMConfig(one.datastore, { maxBlocksPerHost: 7 });
+    expect(await one.spec()).toMatchObject({ maxBlocksPerHost: 7, ipCooldownSeconds: 30 });
   });
 
   it("asks the rules again of what the winner left", async () => {
-    const lax: Meddler = (row) => row && { ...row, spec: { strictAffinity: false } };
-    const row = oneRow({ strictAffinity: true }, [lax]);
-    const error = await rejection(setIPAMConfig(row.datastore, { maxBlocksPerHost: 7 }));
+    const lax = changing(() => ({ strictAffinity: false }));
+    const one = await oneRow({ strictAffinity: true }, [lax]);
+    const error = await rejection(setIPAMConfig(one.datastore, { maxBlocksPerHost: 7 }));
     expect(error.message).toContain("MaxBlocksPerHost requires StrictAffinity to be enabled");
   });
 
   it("survives a row that appears before its create and one that vanishes before its update", async () => {
     const spec = { strictAffinity: true, maxBlocksPerHost: 9 };
-    const created = oneRow(undefined, [() => oneRowObject(spec)]);
+    const created = await oneRow(undefined, [(store) => store.create(row(spec))]);
     await setIPAMConfig(created.datastore, { ipCooldownSeconds: 5 });
-    expect(created.spec()).toEqual({ ...spec, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
-    const deleted = oneRow(spec, [() => undefined]);
+    expect(await created.spec()).toEqual({ ...spec, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
+    const deleted = await oneRow(spec, [deleteRow]);
     await setIPAMConfig(deleted.datastore, { ipCooldownSeconds: 5 });
-    expect(deleted.spec()).toEqual({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
-  });
-
-  const oneRowObject = (spec: Record<string, unknown>): IPAMConfiguration => ({
-    apiVersion: V3_API_VERSION,
-    kind: "IPAMConfiguration",
-    metadata: { name: "default" },
-    spec,
+    expect(await deleted.spec()).toEqual({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
   });
 });

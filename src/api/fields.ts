@@ -16,8 +16,12 @@ export function copy(value: unknown, leaf: (value: unknown) => unknown = (v) => 
 
 /** Every value replaced; a field whose value becomes undefined is left out. */
 export function mapValues(fields: Fields, to: (value: unknown, name: string) => unknown): Fields {
-  const mapped = Object.entries(fields).map(([name, value]) => [name, to(value, name)] as const);
-  return Object.fromEntries(mapped.filter(([, value]) => value !== undefined));
+  const mapped: [string, unknown][] = [];
+  for (const [name, value] of Object.entries(fields)) {
+    const replaced = to(value, name);
+    if (replaced !== undefined) mapped.push([name, replaced]);
+  }
+  return Object.fromEntries(mapped);
 }
 
 /** The named fields, where they are there, replaced by their function; all others as they are. */
@@ -27,5 +31,6 @@ export function mapFields(fields: Fields, by: Readonly<Record<string, (value: un
 
 /** Leaves out the fields that the schema knows and that are null: an API server would not have stored them. */
 export function withoutNulls(fields: Fields, schema: z.ZodObject): Fields {
+  if (!Object.values(fields).includes(null)) return fields;
   return mapValues(fields, (value, name) => (value === null && Object.hasOwn(schema.shape, name) ? undefined : value));
 }

@@ -35,5 +35,7 @@ function fromBytes(version: IpVersion, bytes: number[]): Address {
 }
 
 function isStrictIPv6(text: string): boolean {
+  const [dottedTail] = /[^:]*\..*$/.exec(text) ?? [];
+  if (dottedTail !== undefined && !ipaddr.IPv4.isValidFourPartDecimal(dottedTail)) return false;
   return /^[0-9a-f:.]+$/i.test(text) && !/[0-9a-f]{5}/i.test(text) && ipaddr.IPv6.isValid(text);
 }

@@ -80,9 +80,9 @@ async function setOnce(datastore: Datastore, changes: ConfigChanges, options: Co
   return { config: effectiveConfig(written.spec), written: true, object: written };
 }
 
-async function stored(datastore: Datastore, { signal }: CallOptions): Promise<IPAMConfiguration | undefined> {
+async function stored(datastore: Datastore, options: CallOptions): Promise<IPAMConfiguration | undefined> {
   try {
-    return await datastore.get("IPAMConfiguration", SINGLETON_NAME, signal ? { signal } : {});
+    return await datastore.get("IPAMConfiguration", SINGLETON_NAME, options);
   } catch (error) {
     if (isDatastoreError(error, "NotFound")) return undefined;
     throw error;

@@ -12,6 +12,9 @@ const CEL: Partial<Record<ConfigRuleName, string>> = {
     "!has(self.maxBlocksPerHost) || self.maxBlocksPerHost <= 0 || (has(self.strictAffinity) && self.strictAffinity)",
 };
 
+/** The rules that the Installation's CRD asks by CEL. */
+export const installationRuleNames = Object.keys(CEL) as readonly ConfigRuleName[];
+
 /** `x-kubernetes-validations` of `spec.ipam`. No messageExpression: printing a value is beyond a CRD's cost budget. */
 export function installationRules(): object[] {
   return CONFIG_RULES.flatMap((rule) => {

@@ -1,14 +1,19 @@
-/** A reference page per kind, from the same schemas as the CRDs: docs/reference/<kind>.md. */
+/** A reference page per kind, from the same schemas as the CRDs, and one of the configuration rules: docs/reference/. */
 import { installationResource, type Resource, resources } from "../../src/api/resources.ts";
 import type { IpamKind } from "../../src/api/v3.ts";
 import { installationProperties, ipamProperties, KIND_DESCRIPTIONS } from "./crds.ts";
+import { rulesPage } from "./rules-page.ts";
 import type { CrdSchema } from "./schema.ts";
 
 /** The pages by path. */
 export function generateReference(): Map<string, string> {
   const kinds = Object.keys(resources) as IpamKind[];
-  const pages = [["Installation", installationPage()], ...kinds.map((kind) => [kind, ipamPage(kind)])] as const;
-  return new Map(pages.map(([kind, page]) => [`docs/reference/${kind?.toLowerCase()}.md`, page as string]));
+  const pages: [name: string, page: string][] = [
+    ["configuration-rules", rulesPage()],
+    ["installation", installationPage()],
+    ...kinds.map((kind): [string, string] => [kind.toLowerCase(), ipamPage(kind)]),
+  ];
+  return new Map(pages.map(([name, page]) => [`docs/reference/${name}.md`, page]));
 }
 
 function installationPage(): string {

@@ -19,7 +19,8 @@ async function main(argv: readonly string[]): Promise<number> {
 }
 
 async function run(options: OperatorOptions, place: Place): Promise<number> {
-  const log = createLogger({ level: options.logLevel, encoding: options.logEncoding ?? encodingFor(place) });
+  const level = options.logLevel ?? (place.kind === "embedded" ? "warn" : "info");
+  const log = createLogger({ level, encoding: options.logEncoding ?? encodingFor(place) });
   const operator = createProcess(options, log, stopOnSignals(log));
   // Imported when it is needed: the embedded store works without the cluster's libraries, and the other way round.
   if (place.kind === "cluster") {

@@ -44,7 +44,7 @@ describe("the console", () => {
     const { console, said } = setUp();
     console.installation(installation("0", ready("all is as written")));
     const first = said();
-    expect(first).toContain("Installation default is ready (Succeeded): all is as written");
+    expect(first).toContain("Installation default is ready: everything is as it says.\n");
     expect(first).toContain("  strictAffinity     true      from your Installation\n");
     expect(first).toContain("  ipCooldownSeconds  0         default, not managed\n");
     expect(first).toContain("Try this.");
@@ -61,6 +61,12 @@ describe("the console", () => {
     console.installation(installation("0", ready("fine")));
     console.installation(installation("0", ready("old news"), 2));
     expect(said()).toBe("");
+  });
+
+  test("a state that needs explaining is explained", () => {
+    const { console, said } = setUp();
+    console.installation(installation("0", [condition("Ready", "True", "Observed", "Enforce would change x")]));
+    expect(said()).toContain("Installation default is ready (Observed): Enforce would change x");
   });
 
   test("a stalled Installation asks for its user, and says why", () => {

@@ -1,6 +1,6 @@
 /** What the operator says on a terminal when it works on the embedded store: in words, for someone who sees it first. */
 import { styleText } from "node:util";
-import type { Installation, InstallationStatus, IpamField } from "../api/installation.ts";
+import type { Installation, IpamField } from "../api/installation.ts";
 import type { KubeObject } from "../api/meta.ts";
 import type { EventRecorder } from "./events.ts";
 import type { SyncEvent } from "./manifest-sync.ts";
@@ -38,15 +38,16 @@ export function createConsole({ write, nextStep, colour = false }: ConsoleOption
         say(`${paint("yellow", `Warning: ${note}`)} ${paint("dim", `[${reason}, ${nameOf(regarding)}]`)}`);
     },
     installation: (object) => {
-      const text = answerOf(object, paint);
-      if (text === shown || text === "") return;
-      shown = text;
-      say(`\n${text}`);
-      const next = valuesOf(object?.status);
-      if (next.size > 0) say(`\n${table(object?.status?.fields ?? [], values, paint)}`);
-      values = next;
-      if (!guided && next.size > 0) say(`\n${nextStep}`);
-      guided ||= next.size > 0;
+      const answer = answerOf(object, paint);
+      const fields = object?.status?.fields ?? [];
+      const state = JSON.stringify([answer, fields]);
+      if (answer === "" || state === shown) return;
+      shown = state;
+      say(`\n${answer}`);
+      if (fields.length > 0) say(`\n${table(fields, values, paint)}`);
+      values = new Map(fields.map(({ name, value }) => [name, value]));
+      if (!guided && fields.length > 0) say(`\n${nextStep}`);
+      guided ||= fields.length > 0;
     },
   };
 }
@@ -79,13 +80,11 @@ function answerOf(object: Installation | undefined, paint: Paint): string {
     [message, ...(status?.warnings ?? []).map((w) => paint("yellow", `Warning: ${w.message}`))].join("\n");
   if (stalled?.status === "True")
     return sentences(`${paint("red", `${name} needs you (${stalled.reason}):`)} ${stalled.message}`);
+  // The table that follows shows what "Succeeded" says in words.
+  if (ready?.reason === "Succeeded") return sentences(paint("green", `${name} is ready: everything is as it says.`));
   if (ready?.status === "True")
     return sentences(`${paint("green", `${name} is ready (${ready.reason}):`)} ${ready.message}`);
   return ready === undefined ? "" : `${name} is being worked on (${ready.reason}): ${ready.message}`;
-}
-
-function valuesOf(status: InstallationStatus | undefined): Map<string, string> {
-  return new Map((status?.fields ?? []).map(({ name, value }) => [name, value]));
 }
 
 const SOURCES = {

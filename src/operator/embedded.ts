@@ -29,6 +29,8 @@ export async function runEmbedded(path: string, operator: OperatorProcess): Prom
   });
   await syncFolder(datastore, terminal, operator);
   synced.files = true;
+  const { items } = await datastore.list("Installation");
+  if (items.length === 0) terminal.installation(undefined);
   followStore(datastore, terminal, operator);
   manager.start();
   await aborted(stop);

@@ -32,7 +32,6 @@ describe("the flags", () => {
       kubeApiBurst: 100,
       watchIdleTimeout: 90_000,
       discoveryPeriod: 30_000,
-      logLevel: "info",
     });
   });
 

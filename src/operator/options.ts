@@ -36,7 +36,8 @@ export interface OperatorOptions {
   readonly kubeApiBurst: number;
   readonly watchIdleTimeout: number;
   readonly discoveryPeriod: number;
-  readonly logLevel: LogLevel;
+  /** Undefined: warn with the embedded store, where the terminal is told in words, info on a cluster. */
+  readonly logLevel?: LogLevel;
   /** Undefined: text on a terminal with the embedded store, JSON everywhere else. */
   readonly logEncoding?: LogEncoding;
 }
@@ -75,8 +76,14 @@ export const FLAGS: readonly FlagRow[] = [
   flag("kubeApiBurst", "COUNT", "100", "Requests to the API server in a burst.", parseCount),
   flag("watchIdleTimeout", "TIME", "90s", "Renew a watch that stays silent this long.", parseDuration),
   flag("discoveryPeriod", "TIME", "30s", "Look this often for an API that is not installed yet.", parseDuration),
-  flag("logLevel", "LEVEL", "info", `One of ${LOG_LEVELS.join(", ")}.`, oneOf(LOG_LEVELS)),
-  flag("logEncoding", "FORM", undefined, "json or text; text on a terminal, else json.", oneOf(LOG_ENCODINGS)),
+  flag("logLevel", "LEVEL", undefined, `${LOG_LEVELS.join(", ")}; info, or warn if embedded.`, oneOf(LOG_LEVELS)),
+  flag(
+    "logEncoding",
+    "FORM",
+    undefined,
+    "json or text; text if embedded or on a terminal, else json.",
+    oneOf(LOG_ENCODINGS),
+  ),
 ];
 
 function flag(

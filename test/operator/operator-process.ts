@@ -12,6 +12,7 @@ export interface Ended {
 
 export interface RunningOperator {
   readonly pid: number;
+  readonly ports: { readonly probes: number; readonly metrics: number };
   readonly stdout: readonly string[];
   readonly stderr: readonly string[];
   readonly ended: Promise<Ended>;
@@ -38,8 +39,8 @@ process.on("exit", () => {
 /** Starts it on free ports; it is not ready yet. */
 export async function startOperator(args: readonly string[], options: StartOptions = {}): Promise<RunningOperator> {
   const [probes, metrics] = (await freePorts(2)) as [number, number];
-  const ports = [`--health-probe-bind-address=127.0.0.1:${probes}`, `--metrics-bind-address=127.0.0.1:${metrics}`];
-  const child = spawn(process.execPath, [options.entry ?? join(root, "src/main.ts"), ...ports, ...args], {
+  const flags = [`--health-probe-bind-address=127.0.0.1:${probes}`, `--metrics-bind-address=127.0.0.1:${metrics}`];
+  const child = spawn(process.execPath, [options.entry ?? join(root, "src/main.ts"), ...flags, ...args], {
     cwd: options.cwd ?? root,
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
@@ -51,6 +52,7 @@ export async function startOperator(args: readonly string[], options: StartOptio
   });
   return {
     pid: child.pid ?? 0,
+    ports: { probes, metrics },
     stdout: linesOf(child.stdout),
     stderr: linesOf(child.stderr),
     ended,

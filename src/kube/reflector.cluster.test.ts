@@ -226,6 +226,27 @@ test("a kind that is installed only later is found then", async () => {
   await vi.waitFor(() => expect(reflector.store.get("one")?.kind).toBe("Widget"), { timeout: 10_000 });
 });
 
+test("F9: a collection larger than a page is held whole, by its metadata alone where that is asked for", async () => {
+  const many = { app: "many" };
+  const create = (index: number) =>
+    direct.create(
+      type,
+      { apiVersion: "v1", kind: "ConfigMap", metadata: { name: `many-${index}`, labels: many } },
+      { namespace },
+    );
+  for (let done = 0; done < 510; done += 30)
+    await Promise.all(Array.from({ length: 30 }, (_, index) => create(done + index)));
+  const { reflector, asked } = start({ labelSelector: "app=many", metadataOnly: true });
+  await reflector.synced();
+  expect(reflector.store.list()).toHaveLength(510);
+  expect(asked(lists).length).toBe(2);
+  await direct.patch(type, "many-0", { data: { changed: "yes" } }, { namespace, type: "merge" });
+  const before = reflector.store.get("default/many-0");
+  await vi.waitFor(() => expect(reflector.store.get("default/many-0")).not.toBe(before));
+  expect(reflector.store.get("default/many-0")).toMatchObject({ kind: "PartialObjectMetadata" });
+  expect(reflector.store.get("default/many-0")).not.toHaveProperty("data");
+});
+
 test("the API server restarted: no change missed, one watch", async () => {
   const { reflector } = start();
   await reflector.synced();

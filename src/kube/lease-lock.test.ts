@@ -1,0 +1,53 @@
+import { pino } from "pino";
+import { expect, test } from "vitest";
+import { createElector, type ElectorOptions } from "./lease.ts";
+import { LeaseLock } from "./lease-lock.ts";
+import { createKubeClient } from "./rest.ts";
+import type { Call, Transport } from "./transport.ts";
+import { KubeError } from "./types.ts";
+
+/** A transport that keeps what is sent, byte for byte, and answers it back as the API server would; there is no Lease at first. */
+function capturing() {
+  const bodies: string[] = [];
+  let stored: string | undefined;
+  const request = async (call: Call) => {
+    if (call.method === "GET" && stored === undefined)
+      throw new KubeError("NotFound", "no such Lease", { status: 404 });
+    if (call.body !== undefined) {
+      stored = String(call.body);
+      bodies.push(stored);
+    }
+    return { contentType: "application/json", text: stored! };
+  };
+  const client = createKubeClient({ server: "https://example", request } as unknown as Transport);
+  return { client, bodies };
+}
+
+test("F14, WCH-05: the bytes on the wire carry microseconds in every time, on claim, renewal and release", async () => {
+  const { client, bodies } = capturing();
+  const options = { client, namespace: "ns", name: "lease", identity: "a", leaseDurationMs: 15_000 };
+  const lock = new LeaseLock({ ...options, onNewHolder: () => {} });
+  const { signal } = new AbortController();
+  expect([await lock.acquire(signal), await lock.renew(signal), await lock.release(signal)]).toEqual([
+    true,
+    true,
+    true,
+  ]);
+  expect(bodies).toHaveLength(3);
+  for (const body of bodies) {
+    const times = [...body.matchAll(/"(\w+Time)":"([^"]*)"/g)].map(([, field, time]) => [field, time]);
+    expect(times.map(([field]) => field).sort()).toEqual(["acquireTime", "renewTime"]);
+    for (const [, time] of times) expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/);
+  }
+  expect(bodies.map((body) => JSON.parse(body).spec.holderIdentity)).toEqual(["a", "a", ""]);
+});
+
+test.each([
+  [{ leaseDurationMs: 10_000 }, "lease duration (10000 ms) > renew deadline (10000 ms)"],
+  [{ retryPeriodMs: 9000 }, "1.2 x retry period (9000 ms)"],
+])("times that leave no room for each other are refused: %j", (times, message) => {
+  const { client } = capturing();
+  const rest = { namespace: "ns", name: "lease", identity: "a", log: pino({ level: "silent" }) };
+  const options: ElectorOptions = { client, ...rest, ...times, onStartedLeading: () => {} };
+  expect(() => createElector(options)).toThrow(message);
+});

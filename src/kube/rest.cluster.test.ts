@@ -341,6 +341,13 @@ describe("credentials at the server", () => {
     expect(readFileSync(runs, "utf8")).toBe("x\nx\n");
   });
 
+  it("a credential plugin that hangs holds a call no longer than its deadline", async () => {
+    const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "sleep", args: ["5"] };
+    await withClient(kubeconfig({ exec }), async (other) => {
+      await expect(other.list(widgets, { timeoutMs: 200 })).rejects.toMatchObject({ code: "Timeout" });
+    });
+  });
+
   it("F19: a CA file that is put right later", async () => {
     const ca = join(directory, "ca.crt");
     writeFileSync(ca, "");

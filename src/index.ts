@@ -12,6 +12,7 @@ export type {
   IpamKind,
   VMAddressPersistence,
 } from "./api/v3.ts";
+export { type ConnectOptions, connectKubernetes as openKubernetes } from "./datastore/connect.ts";
 export {
   type CallOptions,
   type Datastore,

@@ -21,6 +21,12 @@ export class View<K extends Kind> {
     return before ? { type: "Deleted", object } : undefined;
   }
 
+  /** The event for a removed row that cannot be read: what the watcher last knew of it. */
+  drop(name: string): DatastoreEvent<K> | undefined {
+    const object = this.#told.get(name);
+    return object ? this.take("DELETED", object) : undefined;
+  }
+
   /** The events that lead from what the watcher knows to `items`, which holds all there is. */
   replace(items: readonly Stored<K>[], unreadable: readonly { readonly name: string }[] = []): DatastoreEvent<K>[] {
     const names = new Set([...items.map((item) => item.metadata.name), ...unreadable.map(({ name }) => name)]);

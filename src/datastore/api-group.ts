@@ -1,0 +1,95 @@
+/**
+ * Chooses the API group that holds a cluster's IPAM data. The two are never mixed, and a failed look at the cluster is an
+ * error: a guess could start a second, empty set of books beside the real one.
+ */
+import type { KubeObject } from "../api/meta.ts";
+import { resources } from "../api/resources.ts";
+import { servedResources } from "../kube/discovery.ts";
+import { isKubeError, type KubeClient, type RequestOptions } from "../kube/types.ts";
+import { DatastoreError } from "./datastore.ts";
+import { apiGroups, type Flavour } from "./flavours.ts";
+import { datastoreError } from "./kubernetes-errors.ts";
+
+export interface GroupRequest extends Pick<RequestOptions, "signal" | "timeoutMs"> {
+  /** What the user's flag says. Default `auto`. */
+  readonly flag?: "auto" | Flavour | undefined;
+  /** Where CALICO_API_GROUP is looked up. Default: nowhere. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+export interface ApiGroupChoice {
+  readonly flavour: Flavour;
+  /** `projectcalico.org/v3` or `crd.projectcalico.org/v1`. */
+  readonly apiGroup: string;
+  /** How it was chosen: Flag, Migration or Discovery, and the reason. */
+  readonly chosenBy: string;
+}
+
+const CONFIGURATION = resources.IPAMConfiguration;
+const MIGRATION = { group: "migration.projectcalico.org", plural: "datastoremigrations", kind: "DatastoreMigration" };
+/** Calico's name for this migration, and the one of its design. */
+const MIGRATIONS_TO_V3 = ["APIServerToCRDs", "V1ToV3"];
+
+interface Migration extends KubeObject {
+  readonly spec?: { readonly type?: string };
+  readonly status?: { readonly phase?: string };
+}
+
+/** @throws DatastoreError NotServed where neither group is installed, or what kept us from looking */
+export async function chooseApiGroup(client: KubeClient, request: GroupRequest = {}): Promise<ApiGroupChoice> {
+  const asked = askedFor(request);
+  if (asked !== undefined) return asked;
+  const { flag: _flag, env: _env, ...call } = request;
+  try {
+    if (await migrated(client, call)) return choice("v3", "Migration: Calico's DatastoreMigration to v3 is complete");
+    return discovered(await serves(client, "v1", call), await serves(client, "v3", call));
+  } catch (error) {
+    throw datastoreError(error, CONFIGURATION.v3, "");
+  }
+}
+
+/** A group that a person named. Any text in the variable but the one for v3 means v1, as Calico reads it. */
+function askedFor({ flag = "auto", env = {} }: GroupRequest): ApiGroupChoice | undefined {
+  if (flag !== "auto") return choice(flag, `Flag: --datastore ${flag}`);
+  const text = env["CALICO_API_GROUP"];
+  if (!text) return undefined;
+  const flavour = text.toLowerCase() === apiGroups.v3 ? "v3" : "v1";
+  return choice(flavour, `Flag: the environment variable CALICO_API_GROUP is "${text}"`);
+}
+
+function discovered(v1: boolean, v3: boolean): ApiGroupChoice {
+  if (v1 && v3) return choice("v1", "Discovery: both groups are served, and then the data is in v1");
+  if (v1 || v3) return choice(v1 ? "v1" : "v3", "Discovery: the only one of the two groups that is served");
+  const { kind, plural } = CONFIGURATION.v3;
+  const message =
+    `neither ${apiGroups.v3} nor ${apiGroups.v1} is served by the cluster: install Calico, ` +
+    "or the CRDs of one of them (kubectl apply --server-side -f crds/v3)";
+  throw new DatastoreError("NotServed", kind, plural, message);
+}
+
+/** Whether Calico has moved the data to v3; v1 may then still be served, with what it held before. */
+async function migrated(client: KubeClient, call: RequestOptions): Promise<boolean> {
+  const version = await migrationVersion(client, call);
+  if (version === undefined) return false;
+  const { items } = await client.list<Migration>({ ...MIGRATION, version }, call);
+  return items.some(({ spec, status }) => MIGRATIONS_TO_V3.includes(spec?.type ?? "") && status?.phase === "Complete");
+}
+
+async function migrationVersion(client: KubeClient, call: RequestOptions): Promise<string | undefined> {
+  try {
+    const group = (await client.getRaw(`/apis/${MIGRATION.group}`, call)) as { preferredVersion: { version: string } };
+    return group.preferredVersion.version;
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}
+
+async function serves(client: KubeClient, flavour: Flavour, call: RequestOptions): Promise<boolean> {
+  const { group, version, plural } = CONFIGURATION[flavour];
+  return (await servedResources(client, group, version, call))?.has(plural) ?? false;
+}
+
+function choice(flavour: Flavour, chosenBy: string): ApiGroupChoice {
+  return { flavour, apiGroup: apiGroups[flavour], chosenBy };
+}

@@ -1,0 +1,59 @@
+/** Turns what the API server, or the conversion, says into the datastore's closed list of errors. */
+import { ConversionError } from "../api/conversion.ts";
+import type { Resource } from "../api/resources.ts";
+import { isKubeError, type KubeError, type KubeErrorCode } from "../kube/types.ts";
+import { DatastoreError, type DatastoreErrorCode } from "./datastore.ts";
+
+const CODES: Readonly<Record<KubeErrorCode, DatastoreErrorCode>> = {
+  NotFound: "NotFound",
+  AlreadyExists: "AlreadyExists",
+  Conflict: "Conflict",
+  Expired: "Expired",
+  Forbidden: "Unauthorized",
+  Unauthorized: "Unauthorized",
+  Invalid: "Invalid",
+  BadRequest: "Invalid",
+  UnsupportedMediaType: "Invalid",
+  TooManyRequests: "Unavailable",
+  ServerError: "Unavailable",
+  Unavailable: "Unavailable",
+  Timeout: "Unavailable",
+};
+
+/** The datastore's error for a failed call; what is neither the server's nor a conversion's stays as it is. */
+export function datastoreError(error: unknown, resource: Resource, name: string): unknown {
+  if (error instanceof ConversionError) {
+    return new DatastoreError("Invalid", resource.kind, name, error.message, { cause: error });
+  }
+  if (!isKubeError(error)) return error;
+  const code = codeOf(error);
+  const message = code === "NotServed" ? notServed(resource) : error.message + adviceFor(code, resource);
+  return new DatastoreError(code, resource.kind, name, message, { cause: error });
+}
+
+/** Section 1.6 of the formats: a changed UID means another object, and with it that the one meant is gone. */
+function codeOf(error: KubeError): DatastoreErrorCode {
+  if (error.code === "NotFound" && !namesObject(error)) return "NotServed";
+  if (error.code === "Conflict" && error.message.includes("UID in precondition")) return "NotFound";
+  if (error.code === "Invalid" && onlyCauseIs(error, "metadata.uid")) return "NotFound";
+  if (error.code === "Invalid" && onlyCauseIs(error, "metadata.resourceVersion")) return "Conflict";
+  return CODES[error.code];
+}
+
+/** A 404 for an object names it; one for a kind that is not served, or a list, does not. */
+function namesObject(error: KubeError): boolean {
+  return Boolean((error.details as { readonly name?: string } | undefined)?.name);
+}
+
+function onlyCauseIs(error: KubeError, field: string): boolean {
+  const causes = error.details?.causes ?? [];
+  return causes.length > 0 && causes.every((cause) => cause.field === field);
+}
+
+function notServed({ kind, plural, group, version }: Resource): string {
+  return `${kind} (${group}/${version}) is not served by the cluster: install the CRD ${plural}.${group}`;
+}
+
+function adviceFor(code: DatastoreErrorCode, { plural, group }: Resource): string {
+  return code === "Unauthorized" ? `. Grant this user the verb on ${plural}.${group}` : "";
+}

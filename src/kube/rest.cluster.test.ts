@@ -1,9 +1,5 @@
 /** The REST client against a real API server: what it sends is taken, what comes back is what is stored. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { parse, stringify } from "yaml";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ControlPlane, startControlPlane } from "../../test/control-plane/control-plane.ts";
 import type { KubeObject } from "../api/meta.ts";
 import { servedResources } from "./discovery.ts";
@@ -63,7 +59,6 @@ const configMap = (name: string): KubeObject & { data: object } => ({
 
 let cluster: ControlPlane;
 let client: KubeClient;
-let directory: string;
 const records: RequestRecord[] = [];
 
 beforeAll(async () => {
@@ -77,23 +72,12 @@ beforeAll(async () => {
     onRequest,
     userAgent: "test/1",
   });
-  directory = mkdtempSync(join(tmpdir(), "ipam-operator-rest-"));
 });
 afterAll(async () => {
   await client?.close();
   await cluster?.stop();
-  rmSync(directory, { recursive: true, force: true });
 });
 
-/** A kubeconfig for the cluster with another user and, where given, a CA file. */
-function kubeconfig(user: object, cluster_: object = {}): string {
-  const config = parse(readFileSync(cluster.kubeconfig, "utf8"));
-  config.users[0].user = user;
-  config.clusters[0].cluster = { ...config.clusters[0].cluster, ...cluster_ };
-  const path = join(directory, `${crypto.randomUUID()}.kubeconfig`);
-  writeFileSync(path, stringify(config));
-  return path;
-}
 async function withClient<T>(path: string, use: (client: KubeClient) => Promise<T>): Promise<T> {
   const other = await connect({ kubeconfig: path });
   try {
@@ -181,9 +165,8 @@ describe("F13, WCH-08: each patch goes with its content type (else the server an
   });
 
   it("apply, refused where another manager holds the field, unless forced", async () => {
-    const applied = { ...widget(name, { size: 5 }) };
     const apply = (force: boolean) =>
-      client.patch<Widget>(widgets, name, applied, { type: "apply", fieldManager: "applier", force });
+      client.patch<Widget>(widgets, name, widget(name, { size: 5 }), { type: "apply", fieldManager: "applier", force });
     await expect(apply(false)).rejects.toMatchObject({
       code: "Conflict",
       details: { causes: [{ field: ".spec.size" }] },
@@ -299,64 +282,6 @@ describe("lists and watches", () => {
 
   it("reads what is not JSON as text", async () => {
     expect(await client.getRaw("/readyz")).toBe("ok");
-  });
-});
-
-describe("credentials at the server", () => {
-  it("a client certificate", async () => {
-    const path = await cluster.clientCertKubeconfig("certificate-jane", []);
-    const error = await withClient(path, listAll).catch((reason) => reason);
-    expect(error).toMatchObject({ message: expect.stringContaining('User "certificate-jane" cannot list') });
-    await withClient(await cluster.clientCertKubeconfig(), listAll);
-  });
-
-  it("a token file, read again at once when the server refuses the old token", async () => {
-    const tokenFile = join(directory, "token");
-    writeFileSync(tokenFile, cluster.janeToken);
-    await withClient(kubeconfig({ tokenFile }), async (other) => {
-      await expect(listAll(other)).rejects.toMatchObject({ code: "Forbidden" });
-      writeFileSync(tokenFile, "revoked");
-      await vi.waitFor(() => expect(listAll(other)).rejects.toMatchObject({ code: "Unauthorized" }), 5000);
-      writeFileSync(tokenFile, cluster.adminToken);
-      await listAll(other);
-    });
-  });
-
-  it("a credential plugin, asked once for many calls and again when its token is refused", async () => {
-    const program = join(directory, "plugin.sh");
-    const runs = join(directory, "runs");
-    const print = (token: string) => `echo '{"status":{"token":"${token}"}}'`;
-    writeFileSync(
-      program,
-      `#!/bin/sh\necho x >> ${runs}\nif [ $(wc -l < ${runs}) = 1 ]; then ${print("old")}; else ${print(cluster.adminToken)}; fi`,
-      { mode: 0o700 },
-    );
-    await withClient(
-      kubeconfig({ exec: { apiVersion: "client.authentication.k8s.io/v1", command: program } }),
-      async (other) => {
-        await listAll(other);
-        await Promise.all([listAll(other), listAll(other), listAll(other)]);
-      },
-    );
-    expect(readFileSync(runs, "utf8")).toBe("x\nx\n");
-  });
-
-  it("a credential plugin that hangs holds a call no longer than its deadline", async () => {
-    const exec = { apiVersion: "client.authentication.k8s.io/v1", command: "sleep", args: ["5"] };
-    await withClient(kubeconfig({ exec }), async (other) => {
-      await expect(other.list(widgets, { timeoutMs: 200 })).rejects.toMatchObject({ code: "Timeout" });
-    });
-  });
-
-  it("F19: a CA file that is put right later", async () => {
-    const ca = join(directory, "ca.crt");
-    writeFileSync(ca, "");
-    const wrong = { "certificate-authority-data": undefined, "certificate-authority": ca };
-    await withClient(kubeconfig({ token: cluster.adminToken }, wrong), async (other) => {
-      await expect(other.list(widgets, { timeoutMs: 1000 })).rejects.toMatchObject({ code: "Unavailable" });
-      writeFileSync(ca, cluster.caData);
-      await vi.waitFor(() => listAll(other), 5000);
-    });
   });
 });
 

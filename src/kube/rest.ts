@@ -2,7 +2,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { KubeObject } from "../api/meta.ts";
 import { type CredentialsOptions, loadCredentials } from "./credentials.ts";
-import { connectionError } from "./errors.ts";
 import { parseJson, printJson } from "./json.ts";
 import { actionText, collectionPath, objectPath, withQuery } from "./paths.ts";
 import { type Answer, type Call, createTransport, type Transport, type TransportOptions } from "./transport.ts";
@@ -19,7 +18,7 @@ import {
   type ResourceType,
   type WriteOptions,
 } from "./types.ts";
-import { splitLines, watchEvent } from "./watch-stream.ts";
+import { watchCollection } from "./watch.ts";
 
 export interface ClientOptions {
   /** Name of our writes in managedFields. Default `ipam-operator`. */
@@ -27,9 +26,7 @@ export interface ClientOptions {
 }
 
 const PAGE = 500;
-const IDLE_LIMIT_MS = 90_000; // above the minute after which the API server sends a bookmark
 const JSON_TYPE = { accept: "application/json", "content-type": "application/json" };
-const METADATA = "as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
 const METADATA_LIST = "as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 const PATCH_CONTENT: Readonly<Record<PatchType, string>> = {
   apply: "application/apply-patch+yaml",
@@ -121,21 +118,8 @@ class RestClient implements KubeClient {
     await this.#call({ method: "DELETE", path, action, repeat: "write", body }, options);
   }
 
-  async *watch<T extends KubeObject>(type: ResourceType, options: KubeWatchOptions): AsyncGenerator<KubeWatchEvent<T>> {
-    const action = actionText("watch", type);
-    const idle = idleLimit(action, options.idleTimeoutMs ?? IDLE_LIMIT_MS);
-    const signal = AbortSignal.any([options.signal, idle.signal]);
-    const headers = { accept: options.metadataOnly ? `application/json;${METADATA}` : "application/json" };
-    try {
-      const call = { method: "GET", path: watchPath(type, options), action, repeat: "read", headers, signal } as const;
-      const body = idle.watched(await this.#transport.stream(call));
-      for await (const line of splitLines(body, action)) yield watchEvent<T>(line, action);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw isKubeError(error) ? error : connectionError(action, this.server, error, false);
-    } finally {
-      idle.stop();
-    }
+  watch<T extends KubeObject>(type: ResourceType, options: KubeWatchOptions): AsyncIterable<KubeWatchEvent<T>> {
+    return watchCollection<T>(this.#transport, type, options);
   }
 
   async getRaw(path: string, options: RequestOptions = {}): Promise<unknown> {
@@ -208,48 +192,10 @@ function withType<T extends KubeObject>(item: T, type: ResourceType): T {
   return { ...item, apiVersion: item.apiVersion ?? apiVersion, kind: item.kind ?? type.kind };
 }
 
-function watchPath(type: ResourceType, options: KubeWatchOptions): string {
-  const {
-    resourceVersion,
-    labelSelector,
-    fieldSelector,
-    timeoutSeconds = 300 + Math.floor(Math.random() * 300),
-  } = options;
-  const query = {
-    watch: true,
-    allowWatchBookmarks: true,
-    resourceVersion,
-    labelSelector,
-    fieldSelector,
-    timeoutSeconds,
-  };
-  return withQuery(collectionPath(type, options.namespace), query);
-}
-
 function parsed(answer: Answer, action: string): unknown {
   try {
     return parseJson(answer.text);
   } catch {
     throw new KubeError("ServerError", `cannot ${action}: the answer is not JSON`);
   }
-}
-
-/** Ends a watch on which nothing has come for `limitMs`. */
-function idleLimit(action: string, limitMs: number) {
-  const controller = new AbortController();
-  const silent = () =>
-    controller.abort(
-      new KubeError("Timeout", `cannot ${action}: nothing came for ${limitMs / 1000} s, not even a bookmark`),
-    );
-  const timer = setTimeout(silent, limitMs);
-  return {
-    signal: controller.signal,
-    stop: () => clearTimeout(timer),
-    async *watched(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-      for await (const chunk of chunks) {
-        timer.refresh();
-        yield chunk;
-      }
-    },
-  };
 }

@@ -12,7 +12,7 @@ export interface ResourceType {
 
 export interface RequestOptions {
   readonly signal?: AbortSignal;
-  /** Whole-call deadline in milliseconds, retries included. Default 30 s. */
+  /** Whole-call deadline in milliseconds, retries included; of a list, for each page. Default 30 s. */
   readonly timeoutMs?: number;
   readonly namespace?: string;
 }
@@ -37,7 +37,7 @@ export interface KubeList<T extends KubeObject> {
 export interface KubeWatchOptions extends KubeListOptions {
   readonly signal: AbortSignal;
   readonly resourceVersion: string;
-  /** Ends the watch when nothing, not even a bookmark, arrives for this long. Default 90 s. */
+  /** Ends the watch (KubeError Timeout) when nothing, not even a bookmark, arrives for this long. Default 90 s. */
   readonly idleTimeoutMs?: number;
   /** Asked of the server, seconds; default random 300 to 600. */
   readonly timeoutSeconds?: number;

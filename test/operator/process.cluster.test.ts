@@ -1,7 +1,7 @@
 /** The operator as a process against a real API server: what it shows of itself, and how it starts in a bad world. */
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFailed, test } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { type FaultProxy, startFaultProxy } from "../faults/proxy.ts";
 import { ALONE, edit, eventually, FAST, installation, readyReason, storedCooldown } from "./cluster.ts";
@@ -11,6 +11,7 @@ const operators: RunningOperator[] = [];
 async function start(args: readonly string[]): Promise<RunningOperator> {
   const operator = await startOperator(args);
   operators.push(operator);
+  onTestFailed(() => console.error(operator.stderr.slice(-40).join("\n")));
   return operator;
 }
 afterEach(async () => {
@@ -23,6 +24,7 @@ describe("on a cluster with everything installed", () => {
   let cluster: ControlPlane;
   beforeAll(async () => {
     cluster = await startControlPlane({ crds: "v3" });
+    await cluster.kubectlOk(["create", "namespace", "ipam-operator"]);
   });
   afterAll(() => cluster.stop());
 

@@ -8,7 +8,9 @@ import { errorText } from "../log.ts";
 /** `type` undefined: it was not about one kind. */
 export function blockedBy(error: unknown, type: ResourceType | undefined): Blocked {
   if (isDatastoreError(error, "NotServed")) return { reason: "APINotInstalled", message: error.message };
-  if (isKubeError(error, "Forbidden", "Unauthorized")) return { reason: "Forbidden", message: forbidden(error, type) };
+  if (isDatastoreError(error, "Unauthorized") || isKubeError(error, "Forbidden", "Unauthorized")) {
+    return { reason: "Forbidden", message: forbidden(error, type) };
+  }
   return {
     reason: "Unavailable",
     message: `The API server cannot be asked: ${errorText(error)}. It is tried again; check that it is reachable.`,

@@ -5,6 +5,7 @@ import { readSubjects } from "../../../rbac/subjects.ts";
 import { createInstallationReconciler } from "../../../reconcilers/installation.ts";
 import { createRbacReconciler, RBAC_KEY, RBAC_SELECTOR, RBAC_TYPES } from "../../../reconcilers/rbac.ts";
 import { type Installation, SINGLETON_NAME } from "../../api/installation.ts";
+import { openKubernetes } from "../../datastore/kubernetes.ts";
 import { loadCredentials } from "../../kube/credentials.ts";
 import { createEventRecorder, type KubeEventRecorder } from "../../kube/events.ts";
 import { createElector, type Elector } from "../../kube/lease.ts";
@@ -18,7 +19,7 @@ import type { Place } from "../place.ts";
 import { type OperatorProcess, stopping } from "../process.ts";
 import { endsWithin } from "../shutdown.ts";
 import { VERSION } from "../version.ts";
-import { chooseGroup, datastoreOf, readPool } from "./group.ts";
+import { chooseGroup, readPool } from "./group.ts";
 import { type ClusterWatch, watchCluster } from "./watch.ts";
 
 /** Time kept of the shutdown for giving back the lease and writing the last events. */
@@ -75,7 +76,7 @@ interface Wiring {
 function wire({ client, events, subjects, watches, operator }: Wiring): ClusterWatch {
   const { log, manager, options } = operator;
   // Before the API group is chosen only the Installation is read and answered, and that is the same in both.
-  let datastore = datastoreOf(client, "v3", log);
+  let datastore = openKubernetes({ client, flavour: "v3" });
   const installation = late("installation", () =>
     createInstallationReconciler({
       datastore,
@@ -102,10 +103,10 @@ function wire({ client, events, subjects, watches, operator }: Wiring): ClusterW
     retryMs: options.discoveryPeriod,
     chooseGroup: () => chooseGroup(client, options.datastore, watches),
     onChosen: ({ generation }) => {
-      datastore = datastoreOf(client, generation, log);
+      datastore = openKubernetes({ client, flavour: generation });
       installation.remake();
     },
-    readPool: (stored) => readPool(stored),
+    readPool,
     onChange: () => {
       if (!watch.settled) return;
       look(SINGLETON_NAME);

@@ -27,6 +27,8 @@ export interface ServedKindsOptions {
   readonly retryMs: number;
   /** Told when a kind comes, goes, is synced or cannot be read. */
   readonly onState: () => void;
+  /** Something else than a needed kind is still to be found among what is served. */
+  readonly incomplete?: () => boolean;
   /** Told when what is served was asked again. */
   readonly onRefresh?: () => void | Promise<void>;
   /** Told when a definition was added, changed or removed, by its name, after what is served was asked again. */
@@ -161,12 +163,16 @@ class Kinds implements ServedKinds {
     void asked.then(() => onDefinition?.(name));
   }
 
+  #incomplete(): boolean {
+    const missing = this.#kinds.some(({ needed, served }) => needed && !served);
+    return missing || this.#failure !== undefined || (this.#options.incomplete?.() ?? false);
+  }
+
   async #lookForNeeded(): Promise<void> {
     const { signal, retryMs } = this.#options;
     while (!signal.aborted) {
       await sleep(retryMs, signal);
-      const missing = this.#failure !== undefined || this.#kinds.some(({ needed, served }) => needed && !served);
-      if (missing && !signal.aborted) await this.refresh();
+      if (this.#incomplete() && !signal.aborted) await this.refresh();
     }
   }
 }

@@ -31,7 +31,7 @@ export interface ClusterWatchOptions {
   readonly chooseGroup: () => Promise<GroupChoice>;
   readonly onChosen: (choice: GroupChoice) => void;
   /** Reads a pool as stored in the chosen group; undefined where it cannot be read. */
-  readonly readPool: (stored: KubeObject) => IPPool | undefined;
+  readonly readPool: (generation: Generation, stored: KubeObject) => IPPool | undefined;
   /** Anything that may change what the reconciler decides. */
   readonly onChange: () => void;
   /** The set of served kinds may have changed. */
@@ -96,6 +96,7 @@ class Watch implements ClusterWatch {
       idleTimeoutMs,
       retryMs,
       onState: () => this.#stateChanged(),
+      incomplete: () => this.choice === undefined,
       onRefresh: () => this.#refreshed(),
       onDefinition: (name) => this.#definitionChanged(name),
     });
@@ -137,7 +138,7 @@ class Watch implements ClusterWatch {
       },
       servedFields: this.#servedFields,
       nodes: this.#facts(),
-      pools: (this.#group?.pools.list() ?? []).flatMap((stored) => this.#options.readPool(stored) ?? []),
+      pools: this.#pools(),
       datastoreLocked: datastoreLocked(this.#group?.information.get("default")),
       foreignIpam: foreignIpam(this.#calicoOperator.list()),
       blocked: this.#blocked(),
@@ -151,6 +152,7 @@ class Watch implements ClusterWatch {
 
   #blocked(): Blocked | undefined {
     if (this.kinds.error !== undefined) return blockedBy(this.kinds.error, CRD_TYPE);
+    if (this.#installations.served === false) return notInstalled(this.#installations.type);
     if (this.choice === undefined && this.#choiceError !== undefined) return blockedBy(this.#choiceError, undefined);
     for (const kind of this.#allKinds()) {
       if (kind.needed && kind.served === false) return notInstalled(kind.type);
@@ -209,7 +211,9 @@ class Watch implements ClusterWatch {
   }
 
   async #definitionChanged(name: string): Promise<void> {
-    if (this.choice !== undefined && name === definitionOf(this.choice.generation)) {
+    if (this.choice === undefined) {
+      if (name === definitionOf("v1") || name === definitionOf("v3")) await this.kinds.refresh();
+    } else if (name === definitionOf(this.choice.generation)) {
       await this.#readServedFields();
       this.#options.onChange();
     }
@@ -241,6 +245,13 @@ class Watch implements ClusterWatch {
     if (facts === undefined) this.#nodeFacts.delete(name);
     else this.#nodeFacts.set(name, facts);
     this.#options.onChange();
+  }
+
+  #pools(): IPPool[] {
+    const { choice } = this;
+    if (choice === undefined) return [];
+    const stored = this.#group?.pools.list() ?? [];
+    return stored.flatMap((pool) => this.#options.readPool(choice.generation, pool) ?? []);
   }
 
   #facts(): NodeFacts[] {

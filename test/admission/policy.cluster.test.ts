@@ -1,94 +1,118 @@
-/** The admission policy on a real API server, as kubectl's users meet it: both generations, refusing and warning. */
+/**
+ * The admission policy on a real API server: both generations, refusing and warning. The calls are dry runs of what
+ * kubectl sends: through admission and no further.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Agent, request } from "undici";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { type Resource, resources } from "../../src/api/resources.ts";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { CONFIG_CASES, type ConfigCase, isCombination, ruleOf, wordsOf } from "./config-cases.ts";
 
-const GENERATIONS = [
-  {
-    name: "v1",
-    apiVersion: "crd.projectcalico.org/v1",
-    kind: "IPAMConfig",
-    resource: "ipamconfigs.v1.crd.projectcalico.org",
-  },
-  {
-    name: "v3",
-    apiVersion: "projectcalico.org/v3",
-    kind: "IPAMConfiguration",
-    resource: "ipamconfigurations.v3.projectcalico.org",
-  },
-] as const;
-type Generation = (typeof GENERATIONS)[number];
+const { v1, v3 } = resources.IPAMConfiguration;
+const GENERATIONS: readonly Resource[] = [v1, v3];
 const BOTH_OFF = { strictAffinity: false, autoAllocateBlocks: false };
 const LAX_CAP = { strictAffinity: false, autoAllocateBlocks: true, maxBlocksPerHost: 4 };
 const KEPT = { strictAffinity: true, autoAllocateBlocks: true };
 
 let cluster: ControlPlane;
-const body = ({ apiVersion, kind }: Generation, name: string, spec: object, annotations = {}) =>
-  `${JSON.stringify({ apiVersion, kind, metadata: { name, annotations }, spec })}\n`;
-const send = (verb: "create" | "replace", input: string, ...flags: string[]) =>
-  cluster.kubectl([verb, ...flags, "--filename", "-"], { input });
-/** Through admission and no further. */
-const judge = (verb: "create" | "replace", input: string) => send(verb, input, "--dry-run=server");
+let dispatcher: Agent;
+
+interface Verdict {
+  readonly refused: boolean;
+  /** The refusal, or the warnings; empty where nothing is objected to. */
+  readonly says: string;
+}
+async function call(method: "GET" | "POST" | "PUT", path: string, body?: object) {
+  const headers = { authorization: `Bearer ${cluster.adminToken}`, "content-type": "application/json" };
+  const url = `${cluster.server}${path}`;
+  const answer = await request(url, { method, headers, dispatcher, body: body ? JSON.stringify(body) : null });
+  const object = (await answer.body.json()) as {
+    message?: string;
+    metadata: { resourceVersion: string };
+    spec?: object;
+  };
+  return { status: answer.statusCode, object, warning: `${answer.headers["warning"] ?? ""}` };
+}
+const pathOf = ({ group, version, plural }: Resource) => `/apis/${group}/${version}/${plural}`;
+const objectOf = ({ group, version, kind }: Resource, name: string, spec?: object, metadata = {}) => ({
+  apiVersion: `${group}/${version}`,
+  kind,
+  metadata: { name, ...metadata },
+  ...(spec && { spec }),
+});
+
+const verdictOf = ({ status, object, warning }: Awaited<ReturnType<typeof call>>): Verdict => ({
+  refused: status >= 400,
+  says: status >= 400 ? object.message! : warning.replaceAll("\\", ""),
+});
+const judgeCreate = async (resource: Resource, object: object) =>
+  verdictOf(await call("POST", `${pathOf(resource)}?dryRun=All`, object));
+const judgeUpdate = async (resource: Resource, name: string, spec: object, annotations = {}) => {
+  const path = `${pathOf(resource)}/${name}`;
+  const { resourceVersion } = (await call("GET", path)).object.metadata;
+  const update = objectOf(resource, name, spec, { resourceVersion, annotations });
+  return verdictOf(await call("PUT", `${path}?dryRun=All`, update));
+};
 /** v1's schema requires both switches. */
-const written = ({ name }: Generation, spec: object) =>
-  name === "v1" ? { strictAffinity: false, autoAllocateBlocks: true, ...spec } : spec;
+const written = (resource: Resource, spec: object) =>
+  resource === v1 ? { strictAffinity: false, autoAllocateBlocks: true, ...spec } : spec;
 
 /** Applies a variant of the policy and waits until the API server has taken it up. */
 async function activate(variant: "deny" | "warn"): Promise<void> {
   await cluster.apply(join(import.meta.dirname, `../../crds/admission/ipam-configuration-${variant}.yaml`));
-  const answer = variant === "deny" ? "denied request" : "Warning: Validation failed";
-  for (const generation of GENERATIONS) {
-    const probe = async () => (await judge("create", body(generation, "probe", BOTH_OFF))).stderr;
-    await vi.waitFor(async () => expect(await probe()).toContain(answer), { timeout: 15_000, interval: 200 });
-  }
+  const probe = async (resource: Resource) =>
+    expect(await judgeCreate(resource, objectOf(resource, "probe", BOTH_OFF))).toEqual({
+      refused: variant === "deny",
+      says: expect.stringContaining(wordsOf("AllocatesSomewhere")),
+    });
+  for (const resource of GENERATIONS) await vi.waitFor(() => probe(resource), { timeout: 15_000, interval: 100 });
 }
 
 beforeAll(async () => {
   cluster = await startControlPlane({ crds: "both" });
-  for (const generation of GENERATIONS) {
+  dispatcher = new Agent({ connect: { ca: cluster.caData } });
+  for (const resource of GENERATIONS) {
     for (const [name, spec] of Object.entries({ kept: KEPT, "both-off": BOTH_OFF, "lax-cap": LAX_CAP })) {
-      expect((await send("create", body(generation, name, spec))).stderr).toBe("");
+      expect((await call("POST", pathOf(resource), objectOf(resource, name, spec))).status).toBe(201);
     }
   }
 });
-afterAll(() => cluster?.stop());
+afterAll(async () => {
+  await dispatcher?.close();
+  await cluster?.stop();
+});
 
 /** Fields that the generation's schema refuses before any policy is asked. */
-const schemaObjections = ({ breaks, withinV1Schema }: ConfigCase, { name }: Generation) =>
-  name === "v1" && withinV1Schema
+const schemaObjections = ({ breaks, withinV1Schema }: ConfigCase, resource: Resource) =>
+  resource === v1 && withinV1Schema
     ? []
     : breaks.filter((rule) => !isCombination(rule)).flatMap((rule) => ruleOf(rule).fields);
 
-function expectVerdict(
-  answer: { code: number; stderr: string },
-  one: ConfigCase,
-  generation: Generation,
-  denies: boolean,
-) {
-  const bySchema = schemaObjections(one, generation);
+function expectVerdict({ refused, says }: Verdict, one: ConfigCase, resource: Resource, denies: boolean) {
+  const bySchema = schemaObjections(one, resource);
   const words = bySchema.length > 0 ? [] : one.breaks.filter(isCombination).map(wordsOf);
-  for (const field of bySchema) expect(answer.stderr).toContain(`spec.${field}`);
-  for (const text of words) expect(answer.stderr).toContain(text);
-  const refused = bySchema.length > 0 || (denies && words.length > 0);
-  expect(answer.code).toBe(refused ? 1 : 0);
-  if (bySchema.length + words.length === 0) expect(answer.stderr).toBe("");
+  for (const field of bySchema) expect(says).toContain(`spec.${field}`);
+  for (const text of words) expect(says).toContain(text);
+  expect(refused).toBe(bySchema.length > 0 || (denies && words.length > 0));
+  if (bySchema.length + words.length === 0) expect(says).toBe("");
 }
+
+const passes = { refused: false, says: "" };
 
 describe.each(["deny", "warn"] as const)("%s", (variant) => {
   beforeAll(() => activate(variant));
   const denies = variant === "deny";
 
-  describe.each(GENERATIONS)("$name", (generation) => {
+  describe.each(GENERATIONS)("$kind", (resource) => {
     it.each(CONFIG_CASES)("create: $name", async (one) => {
-      const answer = await judge("create", body(generation, "new", written(generation, one.spec)));
-      expectVerdict(answer, one, generation, denies);
+      const verdict = await judgeCreate(resource, objectOf(resource, "new", written(resource, one.spec)));
+      expectVerdict(verdict, one, resource, denies);
     });
 
     it.each(CONFIG_CASES)("update of one that kept the rules: $name", async (one) => {
-      const answer = await judge("replace", body(generation, "kept", written(generation, one.spec)));
-      expectVerdict(answer, one, generation, denies);
+      expectVerdict(await judgeUpdate(resource, "kept", written(resource, one.spec)), one, resource, denies);
     });
 
     it.each([
@@ -97,60 +121,49 @@ describe.each(["deny", "warn"] as const)("%s", (variant) => {
       ["towards the rule", "both-off", KEPT],
       ["the value at fault, still at fault", "lax-cap", { ...LAX_CAP, maxBlocksPerHost: 8 }],
     ])("update of one that breaks a rule already passes: %s", async (_, name, spec) => {
-      expect(await judge("replace", body(generation, name, spec, { touched: "yes" }))).toMatchObject({
-        code: 0,
-        stderr: "",
-      });
+      expect(await judgeUpdate(resource, name, spec, { touched: "yes" })).toEqual(passes);
     });
 
     it("update of one that breaks a rule already is held to the other rule", async () => {
-      const answer = await judge("replace", body(generation, "both-off", { ...BOTH_OFF, maxBlocksPerHost: 3 }));
-      expect(answer.code).toBe(denies ? 1 : 0);
-      expect(answer.stderr).toContain(
-        `${wordsOf("CapNeedsStrictAffinity")} (found maxBlocksPerHost: 3, strictAffinity: false)`,
-      );
-      expect(answer.stderr).not.toContain(wordsOf("AllocatesSomewhere"));
+      const { refused, says } = await judgeUpdate(resource, "both-off", { ...BOTH_OFF, maxBlocksPerHost: 3 });
+      expect(refused).toBe(denies);
+      expect(says).toContain(`${wordsOf("CapNeedsStrictAffinity")} (found maxBlocksPerHost: 3, strictAffinity: false)`);
+      expect(says).not.toContain(wordsOf("AllocatesSomewhere"));
     });
 
     it("lets pass what Calico's own writers write", async () => {
-      const recorded = JSON.parse(
-        readFileSync(join(import.meta.dirname, `../golden/ipamconfig.${generation.name}.json`), "utf8"),
-      ).table as { accepted: boolean; bodies: string[] }[];
-      const bodies = [...new Set(recorded.filter(({ accepted }) => accepted).flatMap(({ bodies }) => bodies))];
+      const file = join(import.meta.dirname, `../golden/ipamconfig.${resource.version}.json`);
+      const { table } = JSON.parse(readFileSync(file, "utf8")) as { table: { accepted: boolean; bodies: string[] }[] };
+      const bodies = [...new Set(table.filter(({ accepted }) => accepted).flatMap(({ bodies }) => bodies))];
       expect(bodies.length).toBeGreaterThan(8);
-      for (const recordedBody of bodies) {
-        expect(await judge("create", recordedBody), recordedBody).toMatchObject({ code: 0, stderr: "" });
-      }
+      for (const body of bodies) expect(await judgeCreate(resource, JSON.parse(body)), body).toEqual(passes);
     });
   });
 });
 
 describe("beside an older CRD, without defaults and required fields", () => {
-  const generation = GENERATIONS[1];
   beforeAll(async () => {
     await activate("deny");
-    const older = JSON.parse(
-      await cluster.kubectlOk(["get", "crd", "ipamconfigurations.projectcalico.org", "--output", "json"]),
-    );
+    const crd = ["get", "crd", "ipamconfigurations.projectcalico.org", "--output", "json"];
+    const older = JSON.parse(await cluster.kubectlOk(crd));
     const { openAPIV3Schema } = older.spec.versions[0].schema;
     const { spec } = openAPIV3Schema.properties;
     openAPIV3Schema.required = ["metadata"];
     delete spec.required;
     for (const field of Object.values(spec.properties) as { default?: unknown }[]) delete field.default;
     await cluster.kubectlOk(["replace", "--filename", "-"], { input: JSON.stringify(older) });
-    const stored = async () =>
-      (await send("create", body(generation, "bare", {}), "--dry-run=server", "--output=json")).stdout;
-    const undefaulted = async () => expect(await stored()).not.toContain("autoAllocateBlocks");
-    await vi.waitFor(undefaulted, { timeout: 15_000, interval: 200 });
+    const undefaulted = async () => {
+      const { object } = await call("POST", `${pathOf(v3)}?dryRun=All`, objectOf(v3, "bare", {}));
+      expect(object.spec).toEqual({});
+    };
+    await vi.waitFor(undefaulted, { timeout: 15_000, interval: 100 });
   });
 
   it.each(CONFIG_CASES)("create: $name", async (one) => {
-    expectVerdict(await judge("create", body(generation, "bare", one.spec)), one, generation, true);
+    expectVerdict(await judgeCreate(v3, objectOf(v3, "bare", one.spec)), one, v3, true);
   });
 
   it("an absent spec breaks nothing", async () => {
-    const { apiVersion, kind } = generation;
-    const input = `${JSON.stringify({ apiVersion, kind, metadata: { name: "bare" } })}\n`;
-    expect(await judge("create", input)).toMatchObject({ code: 0, stderr: "" });
+    expect(await judgeCreate(v3, objectOf(v3, "bare"))).toEqual(passes);
   });
 });

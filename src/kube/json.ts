@@ -8,8 +8,8 @@ const SENTINEL = "\uF8FFint:";
 const SENTINEL_IN_TEXT = /\uF8FF|\\uf8ff/i;
 const LONG_DIGITS = /\d{16}/;
 
-/** Strings, then numbers with a fraction or an exponent, are passed over whole, so that digits inside of them stay. */
-const TOKEN = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|-?\d+(?:\.\d+(?:[eE][+-]?\d+)?|[eE][+-]?\d+)|(-?[1-9]\d{15,})(?!\d*\s*:)/g;
+/** Strings, passed over whole, and long integers that are neither part of a longer number nor (malformed) a key. */
+const TOKEN = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|(?<![\d.eE+]|[eE]-)(-?[1-9]\d{15,})(?![\d.eE]|\s*:)/g;
 const INTEGER = /^-?\d+$/;
 
 // TypeScript's es2024 library does not know the source text access that Node has.

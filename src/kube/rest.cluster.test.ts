@@ -34,10 +34,7 @@ spec:
         properties:
           spec:
             type: object
-            properties:
-              sequence: {type: integer, format: int64}
-              size: {type: integer, maximum: 10}
-              note: {type: string}
+            properties: {sequence: {type: integer, format: int64}, size: {type: integer, maximum: 10}, note: {type: string}}
           status: {type: object, x-kubernetes-preserve-unknown-fields: true}
 `;
 interface Widget extends KubeObject {

@@ -1,5 +1,5 @@
 /** One operator lives through every fault, without a restart and without missing a change; idle, it asks nothing. */
-import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { type FaultProxy, startFaultProxy } from "../faults/proxy.ts";
 import { ALONE, edit, eventually, FAST, storedCooldown } from "./cluster.ts";
@@ -15,7 +15,10 @@ beforeAll(async () => {
   proxy = await startFaultProxy(cluster);
   await edit(cluster, cooldown);
   operator = await startOperator([...FAST, ...ALONE, "--kubeconfig", proxy.kubeconfig]);
-  await eventually(() => storedCooldown(cluster)).toBe(cooldown);
+  await vi.waitFor(async () => expect(await storedCooldown(cluster)).toBe(cooldown), {
+    timeout: 30_000,
+    interval: 200,
+  });
 });
 afterEach(() => proxy.clear());
 afterAll(async () => {

@@ -128,3 +128,36 @@ it("let an Installation be found by its names, and print what a person asks firs
     expect(await header(name)).toEqual([...columns, "AGE"]);
   expect(await header("ipaminst", "--output", "wide")).toEqual([...columns, "MESSAGE", "AGE"]);
 });
+
+it("leave `kubectl get installation` to Calico's operator", async () => {
+  const names = {
+    kind: "Installation",
+    listKind: "InstallationList",
+    plural: "installations",
+    singular: "installation",
+  };
+  const schema = { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } };
+  const calicos = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "installations.operator.tigera.io" },
+    spec: {
+      group: "operator.tigera.io",
+      scope: "Cluster",
+      names,
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+    },
+  };
+  await cluster.apply(`${JSON.stringify(calicos)}\n`);
+  await cluster.kubectlOk(["wait", "--for=condition=Established", "crd/installations.operator.tigera.io"]);
+  await cluster.apply("{apiVersion: operator.tigera.io/v1, kind: Installation, metadata: {name: theirs}}\n");
+  await cluster.apply(
+    "{apiVersion: ipam-operator.io/v1alpha1, kind: Installation, metadata: {name: default}, spec: {managementPolicy: Enforce}}\n",
+  );
+  for (const name of ["installation", "installations", "Installation"]) {
+    expect(await cluster.kubectlOk(["get", name, "--output", "name"])).toBe("installation.operator.tigera.io/theirs\n");
+  }
+  expect(await cluster.kubectlOk(["get", "ipaminst", "--output", "name"])).toBe(
+    "installation.ipam-operator.io/default\n",
+  );
+});

@@ -58,11 +58,11 @@ function exact(integer: string): number | bigint {
 /** Puts the integers back in place. `__proto__` is an own property after JSON.parse, and assigning keeps it one. */
 function restore(value: unknown): unknown {
   if (typeof value === "string") return value.startsWith(SENTINEL) ? exact(value.slice(SENTINEL.length)) : value;
-  if (typeof value !== "object" || value === null) return value;
-  const container = value as Record<string, unknown>;
-  for (const key of Object.keys(container)) {
-    const part = container[key];
-    if (typeof part === "string" || typeof part === "object") container[key] = restore(part);
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) value[index] = restore(value[index]);
+  } else if (typeof value === "object" && value !== null) {
+    const object = value as Record<string, unknown>;
+    for (const key of Object.keys(object)) object[key] = restore(object[key]);
   }
   return value;
 }

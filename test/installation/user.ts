@@ -16,7 +16,9 @@ interface Event extends KubeObject {
 /** A user of one cluster. */
 export function userOf(cluster: ControlPlane, generation: Generation) {
   const type = resources.IPAMConfiguration[generation];
-  const plural = `${type.plural}.${type.group}`;
+  // With its version: kubectl reads `ipamconfigs.crd.projectcalico.org` as the short name `ipamconfigs` of
+  // `projectcalico.org` where both groups are served.
+  const plural = `${type.plural}.${type.version}.${type.group}`;
   const apply = (object: object, args: readonly string[] = []) =>
     cluster.kubectl(["apply", ...args, "--filename", "-"], { input: JSON.stringify(object) });
   const installationOf = (spec: unknown, name = "default") => ({

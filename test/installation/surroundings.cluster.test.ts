@@ -1,0 +1,139 @@
+/** What the cluster around the configuration changes in the answer: older CRDs, the datastore lock, Calico's operator. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { denied, OPERATOR_USER } from "../support/audit.ts";
+import { recordUsage } from "../support/audit-usage.ts";
+import { type RunningOperator, startOperator } from "../support/operator-process.ts";
+import {
+  apiOf,
+  calicoInstallationCrd,
+  clusterInformationCrd,
+  configurationCrd,
+  olderConfigurationCrd,
+} from "./fixtures.ts";
+import { type User, userOf } from "./user.ts";
+
+describe.each(["v1", "v3"] as const)("a cluster with more on it, %s", (generation) => {
+  let cluster: ControlPlane;
+  let operator: RunningOperator;
+  let user: User;
+
+  beforeAll(async () => {
+    cluster = await startControlPlane();
+    operator = await startOperator(cluster, { args: ["--discovery-period=1s"], waitUntilReady: false });
+    user = userOf(cluster, generation);
+  });
+  afterAll(async () => {
+    await operator?.stop();
+    if (cluster) {
+      expect(denied(await cluster.auditLog(), OPERATOR_USER)).toEqual([]);
+      await recordUsage(cluster);
+    }
+    await cluster?.stop();
+  });
+
+  const succeeded = () => expect.poll(user.reasons).toEqual(["Ready=True Succeeded"]);
+  const stalled = (reason: string) =>
+    expect.poll(user.reasons).toEqual([`Ready=False ${reason}`, `Stalled=True ${reason}`]);
+  const crdPath = (name: string) => ["apply", "--server-side", "--filename", `crds/${name}`];
+  const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+  it("without any CRD: runs on, says on readyz what to install, and goes on by itself", async () => {
+    await expect
+      .poll(async () => (await fetch(`${operator.probesUrl}/readyz`)).text())
+      .toMatch(/ipaminstallations\.ipam-operator\.io/);
+    await cluster.kubectlOk(crdPath("ipam-operator.io_ipaminstallations.yaml"));
+    await cluster.kubectlOk(["wait", "--for=condition=Established", "crd/ipaminstallations.ipam-operator.io"]);
+    await user.enforce({ strictAffinity: true, ipCooldownSeconds: 60 });
+    await operator.ready();
+  });
+
+  it("APINotInstalled: says which CRDs to install, and goes on by itself once they are there", async () => {
+    await stalled("APINotInstalled");
+    expect(await user.message()).toMatch(/crds\/|CRD/);
+    await cluster.kubectlOk(crdPath(generation));
+    await succeeded();
+    expect(await user.spec()).toMatchObject({ strictAffinity: true, ipCooldownSeconds: 60 });
+    expect((await user.installation())?.status?.datastore).toMatchObject({
+      apiGroup: `${apiOf(generation).group}/${apiOf(generation).version}`,
+      chosenBy: expect.stringMatching(/iscovery/),
+    });
+  });
+
+  it("FieldNotServed, CRD-05: an older CRD would drop the field in silence; the others are written", async () => {
+    await user.apply(olderConfigurationCrd(generation, "ipCooldownSeconds"), ["--server-side", "--force-conflicts"]);
+    await user.enforce({ strictAffinity: true, maxBlocksPerHost: 7, ipCooldownSeconds: 90 });
+    await stalled("FieldNotServed");
+    expect(await user.message()).toMatch(/does not know ipCooldownSeconds/);
+    expect((await user.spec())?.maxBlocksPerHost).toBe(7);
+    await user.apply(configurationCrd(generation), ["--server-side", "--force-conflicts"]);
+    await succeeded();
+    await expect.poll(async () => (await user.spec())?.ipCooldownSeconds).toBe(90);
+  });
+
+  it("DatastoreLocked: writes nothing while Calico's datastore is locked, and goes on once it is unlocked", async () => {
+    const { group, version } = apiOf(generation);
+    await cluster.apply(JSON.stringify(clusterInformationCrd(generation)));
+    await cluster.kubectlOk(["wait", "--for=condition=Established", `crd/clusterinformations.${group}`]);
+    const lock = (datastoreReady: boolean) =>
+      user.apply({
+        apiVersion: `${group}/${version}`,
+        kind: "ClusterInformation",
+        metadata: { name: "default" },
+        spec: { datastoreReady },
+      });
+    await lock(false);
+    await delay(1500);
+    await user.enforce({ strictAffinity: true, maxBlocksPerHost: 9, ipCooldownSeconds: 90 });
+    await expect.poll(user.reasons).toEqual(["Ready=False DatastoreLocked", "Reconciling=True DatastoreLocked"]);
+    expect((await user.spec())?.maxBlocksPerHost).toBe(7);
+    await lock(true);
+    await succeeded();
+    expect((await user.spec())?.maxBlocksPerHost).toBe(9);
+  });
+
+  it("beside Calico's operator, `kubectl get installation` goes on meaning Calico's", async () => {
+    await cluster.apply(JSON.stringify(calicoInstallationCrd));
+    await cluster.kubectlOk(["wait", "--for=condition=Established", "crd/installations.operator.tigera.io"]);
+    await user.apply({
+      apiVersion: "operator.tigera.io/v1",
+      kind: "Installation",
+      metadata: { name: "default" },
+      spec: {},
+    });
+    const found = JSON.parse(await cluster.kubectlOk(["get", "installation", "default", "--output=json"]));
+    expect(found.apiVersion).toBe("operator.tigera.io/v1");
+    expect(JSON.parse(await cluster.kubectlOk(["get", "ipaminst", "default", "--output=json"])).apiVersion).toMatch(
+      /^ipam-operator\.io/,
+    );
+  });
+
+  it("NotApplicable: leaves a cluster alone whose IPAM is not Calico's", async () => {
+    const ipam = (type: string) =>
+      cluster.kubectlOk([
+        "patch",
+        "installations.operator.tigera.io",
+        "default",
+        "--type=merge",
+        "--patch",
+        JSON.stringify({ spec: { cni: { ipam: { type } } } }),
+      ]);
+    await ipam("HostLocal");
+    await expect.poll(user.reasons).toEqual(["Ready=True NotApplicable"]);
+    await user.enforce({ strictAffinity: true, maxBlocksPerHost: 11 });
+    await expect.poll(user.reasons).toEqual(["Ready=True NotApplicable"]);
+    expect((await user.spec())?.maxBlocksPerHost).toBe(9);
+    await ipam("Calico");
+    await succeeded();
+    expect((await user.spec())?.maxBlocksPerHost).toBe(11);
+  });
+
+  it("the choice of the API group does not change while running, even when the other is installed", async () => {
+    await cluster.kubectlOk(crdPath(generation === "v1" ? "v3" : "v1"));
+    await delay(2000);
+    await user.enforce({ strictAffinity: true, maxBlocksPerHost: 12 });
+    await succeeded();
+    expect((await user.spec())?.maxBlocksPerHost).toBe(12);
+    expect(await userOf(cluster, generation === "v1" ? "v3" : "v1").configuration()).toBeUndefined();
+  });
+});

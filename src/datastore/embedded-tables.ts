@@ -10,10 +10,8 @@ export interface Row {
   /** The object without resourceVersion. */
   readonly json: string;
 }
-export interface ChangeRow {
-  readonly revision: number;
+export interface ChangeRow extends Omit<Row, "uid"> {
   readonly type: RowEvent;
-  readonly json: string;
 }
 
 /** Prepared once, run often. */
@@ -49,7 +47,7 @@ export class Tables {
   }
 
   put(type: "ADDED" | "MODIFIED", kind: string, row: Omit<Row, "revision">): number {
-    const revision = this.#log(type, kind, row.json);
+    const revision = this.#log(type, kind, row);
     this.#sql(
       "INSERT INTO objects (kind, name, uid, revision, json) VALUES (?, ?, ?, ?, ?) " +
         "ON CONFLICT DO UPDATE SET uid = excluded.uid, revision = excluded.revision, json = excluded.json",
@@ -58,7 +56,7 @@ export class Tables {
   }
 
   remove(kind: string, row: Row): void {
-    this.#log("DELETED", kind, row.json);
+    this.#log("DELETED", kind, row);
     this.#sql("DELETE FROM objects WHERE kind = ? AND name = ?").run(kind, row.name);
   }
 
@@ -72,13 +70,14 @@ export class Tables {
   /** At most `limit` changes of one kind after `revision`, in order. */
   changes(kind: string, revision: number, limit: number): ChangeRow[] {
     return this.#sql(
-      "SELECT revision, type, json FROM changes WHERE revision > ? AND kind = ? ORDER BY revision LIMIT ?",
+      "SELECT revision, name, type, json FROM changes WHERE revision > ? AND kind = ? ORDER BY revision LIMIT ?",
     ).all(revision, kind, limit) as unknown as ChangeRow[];
   }
 
-  #log(type: RowEvent, kind: string, json: string): number {
-    const { lastInsertRowid } = this.#sql("INSERT INTO changes (kind, type, json) VALUES (?, ?, ?)").run(
+  #log(type: RowEvent, kind: string, { name, json }: Omit<Row, "revision">): number {
+    const { lastInsertRowid } = this.#sql("INSERT INTO changes (kind, name, type, json) VALUES (?, ?, ?, ?)").run(
       kind,
+      name,
       type,
       json,
     );

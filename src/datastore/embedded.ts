@@ -21,8 +21,8 @@ import {
 import { type Database, dataVersion, explained, openDatabase, snapshot, transaction } from "./embedded-database.ts";
 import { Feed } from "./embedded-feed.ts";
 import { firstForm, nextForm, sameForm, withStatus } from "./embedded-objects.ts";
-import { type Row, Tables } from "./embedded-tables.ts";
-import { isMarked, isMarkedKind, revisionOf } from "./rows.ts";
+import { type ChangeRow, type Row, Tables } from "./embedded-tables.ts";
+import { isMarked, isMarkedKind, type Malformed, revisionOf } from "./rows.ts";
 import { problemsOf, validate } from "./validation.ts";
 import { View } from "./view.ts";
 
@@ -31,6 +31,8 @@ export interface EmbeddedOptions {
   readonly clock?: () => Date;
   /** How many changes are kept for watches to go on from. Default 4096. */
   readonly history?: number;
+  /** Told of each object that a watch passes over because it cannot be read. */
+  readonly onMalformed?: (malformed: Malformed) => void;
 }
 
 const HISTORY = 4096;
@@ -47,15 +49,15 @@ class EmbeddedDatastore implements Datastore {
   readonly #database: Database;
   readonly #tables: Tables;
   readonly #feed: Feed;
-  readonly #clock: () => Date;
+  readonly #options: EmbeddedOptions;
   /** Revision at which a row is known to be valid: written or checked by this process. Others' rows are checked once. */
   readonly #checked = new Map<string, number>();
 
-  constructor(path: string, { clock = () => new Date(), history = HISTORY }: EmbeddedOptions) {
+  constructor(path: string, options: EmbeddedOptions) {
     this.#path = path;
-    this.#clock = clock;
+    this.#options = options;
     this.#database = openDatabase(path);
-    this.#tables = new Tables(this.#database, history);
+    this.#tables = new Tables(this.#database, options.history ?? HISTORY);
     this.#feed = new Feed(path === ":memory:" ? undefined : () => dataVersion(this.#database));
   }
 
@@ -88,7 +90,8 @@ class EmbeddedDatastore implements Datastore {
 
   async create<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {
     validate(object);
-    const first = firstForm(object, randomUUID(), this.#clock());
+    const { clock = () => new Date() } = this.#options;
+    const first = firstForm(object, randomUUID(), clock());
     return this.#write(options, () => {
       const { name } = first.metadata;
       if (this.#tables.row(first.kind, name)) throw refusal("AlreadyExists", first.kind, name, "exists already");
@@ -112,6 +115,7 @@ class EmbeddedDatastore implements Datastore {
   /** Marking and removing are one transaction here, so nothing can be found between them. */
   async delete<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<void> {
     this.#write(options, () => this.#tables.remove(object.kind, this.#rowAt(object)));
+    this.#checked.delete(`${object.kind}/${object.metadata.name}`);
   }
 
   async *watch<K extends Kind>(kind: K, options: WatchOptions): AsyncGenerator<DatastoreEvent<K>> {
@@ -149,7 +153,7 @@ class EmbeddedDatastore implements Datastore {
     while (!signal.aborted) {
       const { changes, revision } = this.#changesAfter(kind, at);
       for (const change of changes) {
-        const event = view.take(change.type, objectOf<K>(change));
+        const event = this.#seen(kind, view, change);
         at = change.revision;
         if (event !== undefined) yield event;
         if (signal.aborted) return;
@@ -157,6 +161,16 @@ class EmbeddedDatastore implements Datastore {
       if (changes.length > 0) continue;
       at = revision;
       await this.#feed.wait(signal);
+    }
+  }
+
+  /** What the watcher is told of one change; of an object that cannot be read, at most that it is gone. */
+  #seen<K extends Kind>(kind: K, view: View<K>, { type, ...row }: ChangeRow): DatastoreEvent<K> | undefined {
+    try {
+      return view.take(type, this.#read(kind, row));
+    } catch (error) {
+      this.#options.onMalformed?.({ kind, name: row.name, reason: (error as Error).message });
+      return type === "DELETED" ? view.drop(row.name) : undefined;
     }
   }
 
@@ -196,10 +210,11 @@ class EmbeddedDatastore implements Datastore {
     const { name, uid = "" } = object.metadata;
     const json = printJson(object);
     const revision = this.#tables.put(type, object.kind, { name, uid, json });
+    this.#checked.set(`${object.kind}/${name}`, revision);
     return objectOf<K>({ json, revision });
   }
 
-  #read<K extends Kind>(kind: K, row: Row): Stored<K> {
+  #read<K extends Kind>(kind: K, row: Omit<Row, "uid">): Stored<K> {
     const key = `${kind}/${row.name}`;
     const object = this.#checked.get(key) === row.revision ? objectOf<K>(row) : checkedObjectOf(kind, row);
     this.#checked.set(key, row.revision);
@@ -225,7 +240,7 @@ function objectOf<K extends Kind>({ json, revision }: Pick<Row, "json" | "revisi
 }
 
 /** The same for a row that another program may have written. */
-function checkedObjectOf<K extends Kind>(kind: K, row: Row): Stored<K> {
+function checkedObjectOf<K extends Kind>(kind: K, row: Omit<Row, "uid">): Stored<K> {
   try {
     const object = objectOf<K>(row);
     const problems = problemsOf(kind, object);

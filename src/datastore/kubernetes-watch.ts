@@ -4,14 +4,8 @@ import { createBackoff, sleep } from "../kube/backoff.ts";
 import { isKubeError, type KubeClient, type KubeWatchEvent } from "../kube/types.ts";
 import type { DatastoreEvent, Kind, Stored, WatchOptions } from "./datastore.ts";
 import type { Codec } from "./flavours.ts";
+import type { Malformed } from "./rows.ts";
 import { View } from "./view.ts";
-
-/** An object that cannot be read, and why. */
-export interface Malformed {
-  readonly kind: string;
-  readonly name: string;
-  readonly reason: string;
-}
 
 export interface RowWatch<K extends Kind> extends WatchOptions {
   readonly client: KubeClient;

@@ -19,8 +19,8 @@ import {
 } from "./datastore.ts";
 import { apiGroups, type Codec, codecOf, type Flavour } from "./flavours.ts";
 import { datastoreError } from "./kubernetes-errors.ts";
-import { type Malformed, watchRows } from "./kubernetes-watch.ts";
-import { byName, isMarked, isMarkedKind, marked, revisionOf, withOwnLabels } from "./rows.ts";
+import { watchRows } from "./kubernetes-watch.ts";
+import { byName, isMarked, isMarkedKind, type Malformed, marked, revisionOf, withOwnLabels } from "./rows.ts";
 
 export interface KubernetesOptions {
   readonly client: KubeClient;

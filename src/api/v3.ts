@@ -23,6 +23,7 @@ const cidrInV3 = { v3: { format: "cidr" } };
 const UNCHANGEABLE = { rule: "self == oldSelf", reason: "FieldValueForbidden" };
 
 const attributeMap = z.record(z.string(), z.string());
+export type AttributeMap = Readonly<z.infer<typeof attributeMap>>;
 
 export const allocationAttribute = z.looseObject({
   handle_id: z.string().optional().describe("Handle that owns the addresses which point at this entry."),

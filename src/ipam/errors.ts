@@ -3,17 +3,130 @@
  * `code`, never on text. Transient errors stay inside the retry loops; what leaves is validation or
  * stop-and-re-evaluate.
  */
-export type IpamErrorCode = "IPAMConfigConflict" | "StrictAffinity" | "MaxRetries";
+import type { AttributeMap } from "../api/v3.ts";
+
+/** Who holds an address. */
+export interface Holder {
+  readonly handleID?: string | undefined;
+  readonly node?: string | undefined;
+  readonly activeOwnerAttrs: AttributeMap;
+  readonly alternateOwnerAttrs: AttributeMap;
+}
+
+/** `validation`: change the request or the configuration. `stop-and-re-evaluate`: look again, then decide anew. */
+export type ErrorClass = "transient" | "validation" | "stop-and-re-evaluate";
+
+const CLASSES = {
+  /** A configuration that breaks a cross-field rule. */
+  IPAMConfigConflict: "validation",
+  /** A Windows host where strictAffinity is false. */
+  StrictAffinity: "validation",
+  /** An argument that cannot mean anything. */
+  InvalidArgument: "validation",
+  /** autoAssign and ensureBlock without an intended use. */
+  UseRequired: "validation",
+  /** A handle that cannot be the name of an object. */
+  InvalidHandle: "validation",
+  /** No pool is left to draw from; `details` say why each was passed over. */
+  NoQualifiedPool: "validation",
+  /** A pool that was asked for does not exist, or is not enabled. */
+  PoolNotEnabled: "validation",
+  /** The address or range is in no enabled pool. */
+  NotInPool: "validation",
+  /** The address's pool does not allow the intended use. */
+  UseNotAllowed: "validation",
+  /** The range is smaller than a block of its pool. */
+  InvalidSize: "validation",
+  /** The host may not own another block. */
+  BlockLimit: "validation",
+  /** The configuration forbids claiming blocks, and the host's own are full. */
+  NoClaimAllowed: "validation",
+  /** Every block of the pools has an owner. */
+  NoFreeBlocks: "validation",
+  /** Strict affinity, and the block is another host's. */
+  AffinityMismatch: "validation",
+  /** The handle has as many addresses as it may have. */
+  MaxAllocReached: "validation",
+  /** The handle's addresses are fewer than asked for, and it may get no more. */
+  InsufficientIPsByHandle: "validation",
+  /** The address is taken, or cools down; `holder` says by whom. */
+  AlreadyExists: "validation",
+  /** The address is not assigned. */
+  NotFound: "validation",
+  /** The node does not exist. */
+  NodeNotFound: "validation",
+  /** The address was released and may not be reused yet. */
+  InCooldown: "validation",
+  /** The address is assigned, but not to this handle. */
+  NotAssignedToHandle: "validation",
+  /** The alternate owner to swap with is not there. */
+  AlternateOwnerEmpty: "validation",
+  /** The alternate owner is another pod. */
+  AlternateOwnerMismatch: "validation",
+  /** A stored block contradicts itself. */
+  MalformedBlock: "validation",
+  /** The address was allocated anew since the number was read. */
+  BadSequenceNumber: "stop-and-re-evaluate",
+  /** The address belongs to another handle. */
+  BadHandle: "stop-and-re-evaluate",
+  /** The block has allocations, or addresses that cool down. */
+  BlockNotEmpty: "stop-and-re-evaluate",
+  /** The owner attributes are not what the caller expected. */
+  PreconditionFailed: "stop-and-re-evaluate",
+  /** Other writers were first each time. */
+  MaxRetries: "stop-and-re-evaluate",
+} as const satisfies Record<string, Exclude<ErrorClass, "transient">>;
+
+export type IpamErrorCode = keyof typeof CLASSES;
+
+interface Facts {
+  /** Explanations beyond the message, a sentence each. */
+  readonly details?: readonly string[];
+  readonly cause?: unknown;
+  readonly holder?: Holder | undefined;
+  readonly requested?: string | bigint | undefined;
+  readonly expected?: string | bigint | undefined;
+}
 
 export class IpamError extends Error {
   override readonly name: string = "IpamError";
   readonly code: IpamErrorCode;
   /** Explanations beyond the message, a sentence each. */
   readonly details: readonly string[];
+  /** AlreadyExists: who has the address. */
+  readonly holder: Holder | undefined;
+  /** BadSequenceNumber and BadHandle: what the caller gave. */
+  readonly requested: string | bigint | undefined;
+  /** BadSequenceNumber and BadHandle: what is stored. */
+  readonly expected: string | bigint | undefined;
 
-  constructor(code: IpamErrorCode, message: string, options: { details?: readonly string[]; cause?: unknown } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+  constructor(code: IpamErrorCode, message: string, facts: Facts = {}) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
     this.code = code;
-    this.details = options.details ?? [];
+    this.details = facts.details ?? [];
+    this.holder = facts.holder;
+    this.requested = facts.requested;
+    this.expected = facts.expected;
+  }
+
+  get class(): ErrorClass {
+    return CLASSES[this.code];
+  }
+}
+
+/** Whether `error` is an IpamError with one of `codes`. */
+export function isIpamError(error: unknown, ...codes: IpamErrorCode[]): error is IpamError {
+  return error instanceof IpamError && (codes.length === 0 || codes.includes(error.code));
+}
+
+/** Internal: someone else owns the block, or the affinity row no longer says what is so. Never leaves the library. */
+export class TransientError extends Error {
+  override readonly name = "TransientError";
+  readonly class = "transient" satisfies ErrorClass;
+  readonly code: "BlockClaimConflict" | "StaleAffinity";
+
+  constructor(code: TransientError["code"], message: string) {
+    super(message);
+    this.code = code;
   }
 }

@@ -1,0 +1,36 @@
+/**
+ * The one place that knows what IPReservations mean. Allocation, the counts of blocks and those of pools are thin
+ * callers of it.
+ */
+import type { IPReservation } from "../api/v3.ts";
+import { parseAddress, width } from "../net/address.ts";
+import { type AddressSet, addressSet, intersection, sizeOf } from "../net/address-set.ts";
+import { type Cidr, cidrOf, parseCidr } from "../net/cidr.ts";
+import { IpamError } from "./errors.ts";
+
+/** All reserved addresses. Entries that are neither a range nor an address are passed over, as Calico does. */
+export function reservedAddresses(reservations: Iterable<IPReservation>): AddressSet {
+  const entries = Array.from(reservations).flatMap(({ spec }) => spec.reservedCIDRs ?? []);
+  return addressSet(entries.map(reservedCidr).filter((cidr) => cidr !== undefined));
+}
+
+/** Number of addresses of `cidr` that are reserved. */
+export function reservedIn(cidr: Cidr, reserved: AddressSet): bigint {
+  return sizeOf(intersection(addressSet([cidr]), reserved));
+}
+
+/**
+ * Number of addresses of a range that the reservations take out, each counted once however they overlap.
+ * @throws IpamError InvalidArgument where `cidr` is no range
+ */
+export function numReservedIPsInCIDR(cidr: string, reservations: Iterable<IPReservation>): bigint {
+  const range = parseCidr(cidr);
+  if (range === undefined) throw new IpamError("InvalidArgument", `"${cidr}" is not a CIDR`);
+  return reservedIn(range, reservedAddresses(reservations));
+}
+
+function reservedCidr(entry: string): Cidr | undefined {
+  const text = entry.trim();
+  const address = parseAddress(text);
+  return address ? cidrOf(address, width(address.version)) : parseCidr(text);
+}

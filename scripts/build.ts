@@ -44,6 +44,17 @@ const onlyKubeconfigs: Plugin = {
   },
 };
 
+/** zod brings its messages in fifty languages; only the English ones are ever asked for. */
+const onlyEnglish: Plugin = {
+  name: "only-english",
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\.?\/locales\/index\.js$/ }, ({ resolveDir }) => ({
+      path: join(resolveDir, "../locales/en.js"),
+      sideEffects: false,
+    }));
+  },
+};
+
 /** Makes {@link bundle}. */
 export async function bundleOperator(): Promise<void> {
   await build({
@@ -58,7 +69,7 @@ export async function bundleOperator(): Promise<void> {
     keepNames: true,
     legalComments: "eof",
     banner: { js: banner },
-    plugins: [onlyKubeconfigs],
+    plugins: [onlyKubeconfigs, onlyEnglish],
     logLevel: "warning",
   });
   await chmod(bundle, 0o755);

@@ -58,7 +58,7 @@ test("a change made while the watch was cut", async () => {
 });
 
 test("a stalled watch", async () => {
-  proxy.stallWatches(installations);
+  expect(proxy.stallWatches(installations)).toBe(1);
   await edit(cluster, ++cooldown);
   proxy.resume();
   await eventually(() => storedCooldown(cluster), 40_000).toBe(cooldown);

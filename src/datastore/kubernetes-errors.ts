@@ -31,10 +31,13 @@ export function datastoreError(error: unknown, resource: Resource, name: string)
   return new DatastoreError(code, resource.kind, name, message, { cause: error });
 }
 
+/** A PUT says it in one way, a DELETE in the other. */
+const OTHER_UID = /UID in (the )?precondition/;
+
 /** Section 1.6 of the formats: a changed UID means another object, and with it that the one meant is gone. */
 function codeOf(error: KubeError): DatastoreErrorCode {
   if (error.code === "NotFound" && !namesObject(error)) return "NotServed";
-  if (error.code === "Conflict" && error.message.includes("UID in precondition")) return "NotFound";
+  if (error.code === "Conflict" && OTHER_UID.test(error.message)) return "NotFound";
   if (error.code === "Invalid" && onlyCauseIs(error, "metadata.uid")) return "NotFound";
   if (error.code === "Invalid" && onlyCauseIs(error, "metadata.resourceVersion")) return "Conflict";
   return CODES[error.code];

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { denied, OPERATOR_USER } from "../support/audit.ts";
 import { recordUsage } from "../support/audit-usage.ts";
-import { type RunningOperator, startOperator } from "../support/operator-process.ts";
+import { type RunningOperator, startOperator, untilReady } from "../support/operator-process.ts";
 import {
   apiOf,
   calicoInstallationCrd,
@@ -40,12 +40,12 @@ describe.each(["v1", "v3"] as const)("a cluster with more on it, %s", (generatio
 
   it("without any CRD: runs on, says on readyz what to install, and goes on by itself", async () => {
     await expect
-      .poll(async () => (await fetch(`${operator.probesUrl}/readyz`)).text())
+      .poll(async () => (await operator.probe("/readyz")).body)
       .toMatch(/ipaminstallations\.ipam-operator\.io/);
     await cluster.kubectlOk(crdPath("ipam-operator.io_ipaminstallations.yaml"));
     await cluster.kubectlOk(["wait", "--for=condition=Established", "crd/ipaminstallations.ipam-operator.io"]);
     await user.enforce({ strictAffinity: true, ipCooldownSeconds: 60 });
-    await operator.ready();
+    await untilReady(operator);
   });
 
   it("APINotInstalled: says which CRDs to install, and goes on by itself once they are there", async () => {

@@ -90,7 +90,11 @@ function wire({ client, events, subjects, watches, operator }: Wiring): ClusterW
     events,
     subjects,
     served: () => watch.servedGenerations(),
-    installation: () => watch.installation(SINGLETON_NAME),
+    installation: () => {
+      // An Installation that cannot be read may say Paused: then no role is touched until it can be.
+      if (watch.unread) throw new Error("the Installations cannot be listed, so the roles are left as they are");
+      return watch.installation(SINGLETON_NAME);
+    },
   });
   const look = manager.register(installation.reconciler, () => (watch.settled ? [SINGLETON_NAME] : []));
   const lookAtRoles = manager.register(rbac, () => (watch.settled ? [RBAC_KEY] : []));

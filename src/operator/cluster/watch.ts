@@ -45,6 +45,8 @@ export interface ClusterWatch {
   readonly settled: boolean;
   /** The Installations have been listed. */
   readonly synced: boolean;
+  /** There may be Installations, but they have not been listed yet. */
+  readonly unread: boolean;
   readonly choice: GroupChoice | undefined;
   readonly kinds: ServedKinds;
   /** Generations whose configuration kind is served. */
@@ -116,6 +118,10 @@ class Watch implements ClusterWatch {
 
   get synced(): boolean {
     return this.#installations.served === true && this.#installations.settled;
+  }
+
+  get unread(): boolean {
+    return this.#installations.served !== false && !this.synced;
   }
 
   get settled(): boolean {

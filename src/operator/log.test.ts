@@ -20,6 +20,8 @@ describe("the log", () => {
     const { lines, log } = capture("json");
     log.error({ error: new Error("cannot write", { cause: new Error("connection refused") }) }, "failed");
     expect(JSON.parse(lines[0]!).error).toBe("cannot write: connection refused");
+    log.warn({ err: new Error("lost") }, "pino's own key");
+    expect(JSON.parse(lines[1]!)).toMatchObject({ error: "lost" });
     expect(errorText(new Error("x: y", { cause: new Error("y") }))).toBe("x: y");
   });
 

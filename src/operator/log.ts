@@ -39,13 +39,18 @@ export function createLogger(options: { level: LogLevel; encoding: LogEncoding; 
       base: null,
       errorKey: "error",
       timestamp: () => `,"ts":"${new Date().toISOString()}"`,
-      formatters: { level: (level) => ({ level }) },
-      serializers: { error: errorText, err: errorText },
+      formatters: { level: (level) => ({ level }), log: errorUnderItsKey },
+      serializers: { error: errorText },
       redact: { paths: SECRET_KEYS.flatMap((key) => [key, `*.${key}`]), censor: "[redacted]" },
       hooks: { streamWrite: withoutCredentials },
     },
     destination,
   );
+}
+
+/** pino's own key for errors is `err`, controller-runtime's is `error`. */
+function errorUnderItsKey({ err, ...rest }: Record<string, unknown>): Record<string, unknown> {
+  return err === undefined ? rest : { ...rest, error: err };
 }
 
 const LEVEL_STYLES = { warn: "yellow", error: "red", fatal: "red" } as const;

@@ -78,6 +78,58 @@ describe("on a cluster with everything installed", () => {
   });
 });
 
+const definition = (group: string, version: string, kind: string, plural: string) => `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: ${plural}.${group}}
+spec:
+  group: ${group}
+  scope: Cluster
+  names: {kind: ${kind}, plural: ${plural}, singular: ${kind.toLowerCase()}}
+  versions:
+    - name: ${version}
+      served: true
+      storage: true
+      schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, x-kubernetes-preserve-unknown-fields: true}}}}
+`;
+
+describe("kinds that are installed while it runs", () => {
+  let cluster: ControlPlane;
+  beforeAll(async () => {
+    cluster = await startControlPlane({ crds: "v3" });
+  });
+  afterAll(() => cluster.stop());
+  const object = (apiVersion: string, kind: string, spec: string) =>
+    `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: default}\nspec: ${spec}\n`;
+  const lock = (ready: boolean) =>
+    cluster.apply(object("projectcalico.org/v3", "ClusterInformation", `{datastoreReady: ${ready}}`));
+  const install = async (group: string, version: string, kind: string, plural: string) => {
+    await cluster.apply(definition(group, version, kind, plural));
+    await cluster.kubectlOk(["wait", "--for=condition=Established", `crd/${plural}.${group}`, "--timeout=20s"]);
+  };
+
+  test("Calico's lock and Calico's operator are heeded as soon as they are there, and no longer", async () => {
+    await edit(cluster, 1);
+    await start([...FAST, ...ALONE, "--kubeconfig", cluster.kubeconfig]);
+    await eventually(() => storedCooldown(cluster)).toBe(1);
+
+    await install("projectcalico.org", "v3", "ClusterInformation", "clusterinformations");
+    await lock(false);
+    await new Promise((resolve) => setTimeout(resolve, 2500));
+    await edit(cluster, 2);
+    await eventually(() => readyReason(cluster)).toBe("DatastoreLocked");
+    expect(await storedCooldown(cluster)).toBe(1);
+    await lock(true);
+    await eventually(() => storedCooldown(cluster)).toBe(2);
+
+    await install("operator.tigera.io", "v1", "Installation", "installations");
+    await cluster.apply(object("operator.tigera.io/v1", "Installation", "{cni: {ipam: {type: HostLocal}}}"));
+    await eventually(() => readyReason(cluster)).toBe("NotApplicable");
+    await cluster.kubectlOk(["delete", "crd", "installations.operator.tigera.io"]);
+    await eventually(() => readyReason(cluster)).toBe("Succeeded");
+  });
+});
+
 describe("in a world that is not ready", () => {
   let cluster: ControlPlane;
   let proxy: FaultProxy;

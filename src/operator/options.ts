@@ -141,7 +141,6 @@ function optionOf(row: FlagRow, env: NodeJS.ProcessEnv): Option {
   const long = `--${kebab(row.name)}`;
   const option = new Option(row.value === undefined ? `${long} [true|false]` : `${long} <${row.value}>`, row.help);
   const parse = row.parse ?? ((text: string) => text);
-  if (row.value === undefined) option.preset("true");
   option.argParser(parse);
   const variable = envName(row.name);
   const text = env[variable] || row.default;
@@ -157,6 +156,9 @@ function parsedFrom(source: string, text: string, parse: (text: string) => unkno
   }
 }
 
+/** A retry may come later than its period by so much: a deadline below that would give up before it. */
+const RETRY_JITTER = 1.2;
+
 /** Rules between flags. */
 function checked(options: OperatorOptions): OperatorOptions {
   const {
@@ -164,10 +166,10 @@ function checked(options: OperatorOptions): OperatorOptions {
     leaderElectRenewDeadline: deadline,
     leaderElectRetryPeriod: retry,
   } = options;
-  if (lease <= deadline || deadline <= retry) {
+  if (lease <= deadline || deadline <= retry * RETRY_JITTER) {
     throw new UsageError(
       "--leader-elect-lease-duration must be longer than --leader-elect-renew-deadline, " +
-        "and that longer than --leader-elect-retry-period.",
+        `and that longer than ${RETRY_JITTER} times --leader-elect-retry-period.`,
     );
   }
   if (options.context !== undefined && options.kubeconfig === undefined) {

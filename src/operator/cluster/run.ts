@@ -22,7 +22,7 @@ import { VERSION } from "../version.ts";
 import { chooseGroup, readPool } from "./group.ts";
 import { type ClusterWatch, watchCluster } from "./watch.ts";
 
-/** Time kept of the shutdown for giving back the lease and writing the last events. */
+/** Time kept of the shutdown for giving back the lease, and as much again for writing the last events. */
 const LAST_WORDS_MS = 3000;
 const NAMESPACE = "ipam-operator";
 
@@ -77,7 +77,7 @@ function wire({ client, events, subjects, watches, operator }: Wiring): ClusterW
   const { log, manager, options } = operator;
   // Before the API group is chosen only the Installation is read and answered, and that is the same in both.
   let datastore = openKubernetes({ client, flavour: "v3" });
-  const installation = late("installation", () =>
+  const installation = late(() =>
     createInstallationReconciler({
       datastore,
       surroundings: () => watch.surroundings(),
@@ -140,9 +140,9 @@ function followPolicy(): (installation: Installation | undefined) => boolean {
 }
 
 /** A reconciler that is made again when what it was made from has changed. */
-function late(name: string, make: () => Reconciler): { readonly reconciler: Reconciler; remake(): void } {
+function late(make: () => Reconciler): { readonly reconciler: Reconciler; remake(): void } {
   let current = make();
-  const { group, kind } = current;
+  const { name, group, kind } = current;
   return {
     reconciler: { name, group, kind, reconcile: (key, context) => current.reconcile(key, context) },
     remake: () => {
@@ -178,7 +178,7 @@ function electorOf({
 }
 
 function leadershipOf(operator: OperatorProcess) {
-  return { ...operator, graceMs: Math.max(1, operator.options.gracefulShutdownTimeout - LAST_WORDS_MS) };
+  return { ...operator, graceMs: Math.max(1, operator.options.gracefulShutdownTimeout - 2 * LAST_WORDS_MS) };
 }
 
 function leadAlone(operator: OperatorProcess): Promise<void> {

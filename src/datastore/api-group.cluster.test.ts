@@ -45,7 +45,7 @@ const serve = (crds: CrdChoice) => applyCrds(cluster, crds);
 /** Discovery follows the CRDs a moment later. */
 const served = (group: string, version: string, plural: string, want: boolean) =>
   expect
-    .poll(async () => (await servedResources(client, group, version))?.has(plural) ?? false, { timeout: 20_000 })
+    .poll(async () => (await servedResources(client, group, version))?.has(plural) ?? false, { timeout: 45_000 })
     .toBe(want);
 const migration = (type: string, phase: string) =>
   cluster.apply(
@@ -113,12 +113,9 @@ describe("discovery", () => {
 });
 
 describe("Calico's DatastoreMigration, while both are served", () => {
-  beforeAll(async () => {
+  test("none: v1", async () => {
     await cluster.apply(MIGRATION_CRD);
     await served("migration.projectcalico.org", "v1beta1", "datastoremigrations", true);
-  });
-
-  test("none: v1", async () => {
     expect(await chooseApiGroup(client)).toMatchObject(V1);
   });
 
@@ -141,9 +138,10 @@ describe("Calico's DatastoreMigration, while both are served", () => {
 });
 
 describe("when v1 is gone", () => {
-  test("v3, and connecting opens it", async () => {
-    await cluster.kubectlOk(["delete", "crd", "datastoremigrations.migration.projectcalico.org"]);
-    await cluster.kubectlOk(["delete", "--filename", join(import.meta.dirname, "../../crds/v1")]);
+  test("v3, and connecting opens it", { timeout: 120_000 }, async () => {
+    await cluster.kubectlOk(["delete", "--wait=false", "crd", "datastoremigrations.migration.projectcalico.org"]);
+    await cluster.kubectlOk(["delete", "--wait=false", "--filename", join(import.meta.dirname, "../../crds/v1")]);
+    await served("migration.projectcalico.org", "v1beta1", "datastoremigrations", false);
     await served("crd.projectcalico.org", "v1", "ipamconfigs", false);
     expect(await chooseApiGroup(client)).toMatchObject({
       ...V3,

@@ -1,7 +1,7 @@
 /**
  * The datastore contract. Everything above it speaks v3 objects; every write is compare-and-swap by the revision
  * (`metadata.resourceVersion`) that the caller read. Backends: `embedded.ts`, `kubernetes.ts` (v1 and v3 flavours);
- * `contract.ts` is the suite all of them pass.
+ * `contract/` is the suite all of them pass.
  */
 import type { Installation } from "../api/installation.ts";
 import type { IpamKind, V3 } from "../api/v3.ts";
@@ -20,7 +20,10 @@ export interface ListOptions extends CallOptions {
 }
 export interface WatchOptions extends CallOptions {
   readonly signal: AbortSignal;
-  /** Revision of the list that the watch goes on from; without it the watch starts with an `Added` per stored object. */
+  /**
+   * Revision of the list that the watch goes on from; where its changes are no longer kept, the watch ends in Expired.
+   * Without it the watch starts with an `Added` per stored object, and lists again by itself.
+   */
   readonly revision?: string;
 }
 

@@ -1,0 +1,56 @@
+/** The import rules of docs/architecture.md: a layer imports only what stands to its left. */
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+
+/** Per layer what it may import besides itself. The wiring (main, operator/cluster, operator/embedded) may import all. */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  "src/net": [],
+  "src/api": ["src/net", "src/kube/types.ts"],
+  "src/kube": ["src/api/meta.ts", "src/operator/events.ts"],
+  "src/datastore": ["src/net", "src/api", "src/kube"],
+  "src/ipam": ["src/net", "src/api", "src/datastore"],
+  reconcilers: ["src/net", "src/api", "src/kube", "src/datastore", "src/ipam", "src/operator", "rbac"],
+  rbac: ["src/api"],
+};
+/** Packages that only these files may import. */
+const KEPT_TO: Record<string, readonly string[]> = {
+  "@kubernetes/client-node": ["src/kube/kubeconfig.ts"],
+  "node:sqlite": ["src/datastore/"],
+  undici: ["src/kube/"],
+};
+
+const files = ["src", "reconcilers", "rbac"].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts") && !name.endsWith(".test.ts"))
+    .map((name) => join(folder, name)),
+);
+
+function importsOf(file: string): string[] {
+  const source = readFileSync(join(root, file), "utf8");
+  const found = source.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g);
+  return [...found].map(([, name = ""]) =>
+    name.startsWith(".") ? relative(root, join(root, dirname(file), name)) : name,
+  );
+}
+const within = (file: string, places: readonly string[]) =>
+  places.some((place) => file === place || file.startsWith(place.endsWith("/") ? place : `${place}/`));
+
+describe("imports", () => {
+  it.each(Object.entries(MAY_IMPORT))("%s imports only what stands to its left", (layer, allowed) => {
+    const wrong = files
+      .filter((file) => within(file, [layer]) || file === `${layer}.ts`)
+      .flatMap((file) => importsOf(file).map((name) => ({ file, name })))
+      .filter(({ name }) => name.endsWith(".ts") && !within(name, [layer, ...allowed]))
+      .map(({ file, name }) => `${file} imports ${name}`);
+    expect(wrong).toEqual([]);
+  });
+
+  it.each(Object.entries(KEPT_TO))("%s is imported only where it belongs", (name, places) => {
+    const importers = files.filter((file) => importsOf(file).includes(name));
+    expect(importers.length).toBeGreaterThan(0);
+    expect(importers.filter((file) => !within(file, places))).toEqual([]);
+  });
+});

@@ -84,14 +84,14 @@ function within<T>(database: Database, begin: string, work: () => T): T {
 
 function prepare(database: Database, path: string): void {
   database.exec("PRAGMA synchronous = normal");
-  if (expectOurs(database, path)) return;
+  if (snapshot(database, () => expectOurs(database, path))) return;
   useWriteAheadLog(database);
   transaction(database, () => {
     if (!expectOurs(database, path)) database.exec(SCHEMA); // else another process was faster
   });
 }
 
-/** Whether the file already holds our tables. Looked at before anything is changed in it. */
+/** Whether the file already holds our tables. Within a transaction: another process may be making them. */
 function expectOurs(database: Database, path: string): boolean {
   const id = pragma(database, "application_id");
   const version = pragma(database, "user_version");

@@ -103,7 +103,9 @@ function isHeldBy(spec: IPAMBlockSpec, address: string, { handleID }: Operation)
 /** 18 */
 function prefixOf(operation: Operation, ip: string, { cidr }: IPAMBlockSpec): Finding[] {
   const { prefix } = parseCidr(cidr)!;
-  return ip.endsWith(`/${prefix}`) ? [] : [finding(18, operation, `${ip} was returned, the block is ${cidr}`)];
+  return !ip.includes("/") || ip.endsWith(`/${prefix}`)
+    ? []
+    : [finding(18, operation, `${ip} was returned, the block is ${cidr}`)];
 }
 
 /** 14: in one of the states with the caller's handle, the caller's attributes too. */

@@ -23,7 +23,7 @@ export interface Call {
 /** What the caller was told. A call that died has none. */
 export interface Outcome {
   readonly ok: boolean;
-  /** Addresses handed out, with the prefix length they were given. */
+  /** Addresses handed out, with the prefix length they were returned with, where the call returns one. */
   readonly ips?: readonly string[];
   /** Addresses that releaseIPs found free already. */
   readonly unallocated?: readonly string[];

@@ -1,7 +1,7 @@
 /** Invariants 25 and 34 to 36: the block cap, the stored configuration, and what getUtilization reports. */
 import { parseSelector } from "../../src/api/selector.ts";
 import type { BlockAffinity, IPAMBlock, IPPool } from "../../src/api/v3.ts";
-import { type Cidr, canonicalCidr, parseCidr } from "../../src/net/cidr.ts";
+import { type Cidr, canonicalCidr, contains, overlaps, parseCidr } from "../../src/net/cidr.ts";
 import { covered, type Range, rangeOf, reservedRanges } from "./address-ranges.ts";
 import {
   type CheckOptions,
@@ -76,19 +76,25 @@ function configurations({ configurations }: ListedObjects): Finding[] {
   });
 }
 
-/** 35 */
+/** 35. Where pools overlap, or a block reaches out of its pool, the first pool counts the whole block: not asked there. */
 function pools(objects: ListedObjects): Finding[] {
   const reserved = objects.reservations.flatMap(({ spec }) => reservedRanges(spec.reservedCIDRs ?? []));
   return (objects.utilization ?? []).flatMap((report) => {
     const pool = objects.pools.find(({ metadata }) => metadata.name === report.name);
     const range = pool && parseCidr(pool.spec.cidr);
-    if (!pool || !range) return [];
+    if (!pool || !range || !isPlain(range, objects)) return [];
     return wrongCounts(report, truth(range, allocated(objects.blocks), reserved)).map((message) => ({
       invariant: 35,
       object: nameOf(pool),
       message,
     }));
   });
+}
+
+function isPlain(pool: Cidr, { pools, blocks }: ListedObjects): boolean {
+  const neighbours = pools.map(({ spec }) => parseCidr(spec.cidr)).filter((other) => other && overlaps(other, pool));
+  const ranges = blocks.map(({ spec }) => parseCidr(spec.cidr)).filter((range) => range && overlaps(range, pool));
+  return neighbours.length === 1 && ranges.every((range) => range && contains(pool, range));
 }
 
 type Truth = Readonly<Record<"capacity" | "inUse" | "reserved" | "available", bigint>>;

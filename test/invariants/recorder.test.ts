@@ -6,16 +6,17 @@ import { Recorder } from "./recorder.ts";
 const NOW = new Date("2026-01-02T03:04:05Z");
 const store = openEmbedded(":memory:");
 afterEach(() => store.close());
+const FIRST = 1_767_323_045_678_900_000n;
 const nothing = () => ({});
 
 describe("Recorder", () => {
   it("records each write under the call that made it, calls side by side too, and refused writes not at all", async () => {
     const recorder = new Recorder(() => NOW);
     const datastore = recorder.datastore(store);
-    const made = await datastore.create<"IPAMBlock">(block("10.0.0.0/30"));
+    const made = await datastore.create<"IPAMBlock">(block("10.0.0.0/30", { sequenceNumber: FIRST }));
     const assign = async () => {
       await datastore.create<"IPAMHandle">(handle("h1", { "10.0.0.0/30": 1 }));
-      await datastore.update<"IPAMBlock">({ ...made, spec: { ...made.spec, sequenceNumber: 1001n } });
+      await datastore.update<"IPAMBlock">({ ...made, spec: { ...made.spec, sequenceNumber: FIRST + 1n } });
       return "10.0.0.1/30";
     };
     const release = () => datastore.delete<"IPAMBlock">(made);
@@ -32,7 +33,7 @@ describe("Recorder", () => {
       ["IPAMHandle", "h1", 0, true],
       ["IPAMBlock", "10-0-0-0-30", 1, false],
     ]);
-    expect(writes[0]).toMatchObject({ at: NOW, object: { spec: { sequenceNumber: 1000n } } });
+    expect(writes[0]).toMatchObject({ at: NOW, object: { spec: { sequenceNumber: FIRST } } });
     expect(recorder.log.filter(({ type }) => type !== "version")).toEqual([
       { type: "begin", operation: 0, call: { method: "autoAssign", handleID: "h1" } },
       { type: "begin", operation: 1, call: { method: "releaseAffinity" } },

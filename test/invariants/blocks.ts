@@ -2,7 +2,7 @@
 import { blockName } from "../../src/api/names.ts";
 import type { AllocationAttribute, IPAMBlock } from "../../src/api/v3.ts";
 import { canonicalCidr, parseCidr, size } from "../../src/net/cidr.ts";
-import { type CheckOptions, type Finding, findings, type Report } from "./model.ts";
+import { type CheckOptions, type Finding, findings, numberOf, type Report } from "./model.ts";
 
 export function checkBlocks(blocks: readonly IPAMBlock[], options: CheckOptions): Finding[] {
   return findings(blocks, (block, report) => {
@@ -58,9 +58,11 @@ function queue({ spec }: IPAMBlock, report: Report): void {
 
 /** 5, 6. A block as created has generation 1, where the store counts generations. */
 function sequenceNumbers({ metadata, spec }: IPAMBlock, report: Report): void {
-  const { sequenceNumber = 0n, sequenceNumberForAllocation = {} } = spec;
+  const { sequenceNumberForAllocation = {} } = spec;
+  const sequenceNumber = numberOf(spec.sequenceNumber);
   const written = (metadata.generation ?? 1) > 1;
-  for (const [ordinal, number] of Object.entries(sequenceNumberForAllocation)) {
+  for (const [ordinal, stored] of Object.entries(sequenceNumberForAllocation)) {
+    const number = numberOf(stored);
     const isOrdinal = /^(0|[1-9]\d*)$/.test(ordinal) && Number(ordinal) in spec.allocations;
     if (!isOrdinal) report(5, `sequence number for "${ordinal}", which is no ordinal`);
     else if (spec.allocations[Number(ordinal)] === null)

@@ -2,7 +2,7 @@
 import type { IPAMBlock, IPAMBlockSpec } from "../../src/api/v3.ts";
 import { canonicalCidr } from "../../src/net/cidr.ts";
 import { entryAt, type History, handleText, isHeld, isMarked, ordinalOf, ordinalsOf, type Write } from "./log.ts";
-import { type Finding, handleAt, isWindowsReserved } from "./model.ts";
+import { type Finding, handleAt, isWindowsReserved, numberOf } from "./model.ts";
 
 type BlockWrite = Write<"IPAMBlock">;
 
@@ -26,7 +26,7 @@ function consecutive(history: History, write: BlockWrite): Told[] {
 /** 8. Holds while no clock steps back. */
 function numbering({ before, after, predecessor }: BlockWrite): Told[] {
   if (after === undefined || predecessor === undefined) return [];
-  const [old, now] = [predecessor.spec.sequenceNumber ?? 0n, after.spec.sequenceNumber ?? 0n];
+  const [old, now] = [numberOf(predecessor.spec.sequenceNumber), numberOf(after.spec.sequenceNumber)];
   if (before && isMarked(after)) return old === now ? [] : [[8, `marked as deleted at ${now}, was ${old}`]];
   return now > old ? [] : [[8, `${before ? "written" : "created again"} at ${now}, was ${old}`]];
 }
@@ -69,7 +69,7 @@ function staleReleases({ before, after, operation }: BlockWrite): Told[] {
   return (operation?.releases ?? []).flatMap(({ address, sequenceNumber }): Told[] => {
     const ordinal = ordinalOf(before!.spec, address);
     if (sequenceNumber === undefined || !isHeld(before!.spec, ordinal) || isHeld(after!.spec, ordinal)) return [];
-    const stored = before!.spec.sequenceNumberForAllocation?.[ordinal] ?? 0n;
+    const stored = numberOf(before!.spec.sequenceNumberForAllocation?.[ordinal]);
     return stored === sequenceNumber
       ? []
       : [[15, `${address} was released at ${sequenceNumber}, stored was ${stored}`]];

@@ -103,3 +103,6 @@ export function poolOf(pools: readonly IPPool[], range: Cidr): IPPool | undefine
     return poolRange !== undefined && contains(poolRange, range);
   });
 }
+
+/** A sequence number as it is compared: absent counts as 0, and a store may give a small one as a number. */
+export const numberOf = (stored: bigint | number | undefined): bigint => BigInt(stored ?? 0);

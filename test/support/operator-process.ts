@@ -1,5 +1,5 @@
 /** The operator as it runs in a cluster: its own process, under its own ServiceAccount with only the generated role. */
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import type { ControlPlane } from "../control-plane/control-plane.ts";
 import { type RunningOperator, startOperator as startProcess } from "../operator/operator-process.ts";
 
@@ -30,5 +30,9 @@ export async function startOperator(
   return operator;
 }
 
-export const untilReady = (operator: RunningOperator): Promise<unknown> =>
-  expect.poll(() => operator.probe("/readyz"), { timeout: 30_000 }).toMatchObject({ status: 200 });
+/** Also usable in a hook, where expect.poll is not. */
+export const untilReady = (operator: RunningOperator): Promise<void> =>
+  vi.waitFor(async () => expect(await operator.probe("/readyz")).toMatchObject({ status: 200 }), {
+    timeout: 30_000,
+    interval: 50,
+  });

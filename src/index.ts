@@ -2,6 +2,16 @@
 
 export type { Installation, InstallationSpec, IpamSettings } from "./api/installation.ts";
 export type { Condition, KubeObject, ObjectMeta } from "./api/meta.ts";
+export {
+  loadBalancerHandle,
+  TUNNELS,
+  tunnelHandle,
+  vmDesignHandle,
+  vmHandle,
+  WINDOWS_RESERVED_HANDLE,
+  workloadHandle,
+  workloadIdHandle,
+} from "./api/names.ts";
 export type {
   BlockAffinity,
   IPAMBlock,
@@ -25,6 +35,17 @@ export {
   type WatchOptions,
 } from "./datastore/datastore.ts";
 export { type EmbeddedOptions, openEmbedded } from "./datastore/embedded.ts";
+export type { AffinityConfig, AffinityType } from "./ipam/affinity.ts";
+export type { AssignIPArgs } from "./ipam/assign-ip.ts";
+export {
+  type AutoAssignResult,
+  type IPAMAssignments,
+  partialFulfillmentError,
+  partialResult,
+} from "./ipam/assignments.ts";
+export type { AutoAssignArgs } from "./ipam/auto-assign.ts";
+export type { HostReservedAttr } from "./ipam/block.ts";
+export type { BlockOrder } from "./ipam/block-order.ts";
 export { createIpam, type Ipam, type IpamOptions } from "./ipam/client.ts";
 export {
   type ConfigChanges,
@@ -36,4 +57,24 @@ export {
   type IPAMConfig,
   type SetConfigResult,
 } from "./ipam/config.ts";
-export { IpamError, type IpamErrorCode } from "./ipam/errors.ts";
+export type { BlockArgs, EnsuredBlocks } from "./ipam/ensure-block.ts";
+export { type ErrorClass, type Holder, IpamError, type IpamErrorCode, isIpamError } from "./ipam/errors.ts";
+export type { AssignmentAttributes } from "./ipam/lookup.ts";
+export type { Labelled, NodeReader } from "./ipam/nodes.ts";
+export {
+  type AttributeOwner,
+  emptyAttributeOwner,
+  type OwnerAttributePreconditions,
+  type OwnerAttributeUpdates,
+  ownerMatches,
+} from "./ipam/owners.ts";
+export type { ClaimResult } from "./ipam/ownership.ts";
+export { type IntendedUse, selectsNamespace, selectsNode } from "./ipam/pools.ts";
+export type { ReleaseOptions, ReleaseResult } from "./ipam/release.ts";
+export { numReservedIPsInCIDR } from "./ipam/reserved.ts";
+export type {
+  BlockUtilization,
+  GetUtilizationArgs,
+  PoolUtilization,
+  Utilization,
+} from "./ipam/utilization.ts";

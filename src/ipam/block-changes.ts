@@ -12,6 +12,7 @@ import {
   ordinalsPointingAt,
   rangeOf,
   sequenceAt,
+  sequenceOf,
   timestamp,
   withoutUnused,
   withSpec,
@@ -62,7 +63,7 @@ function taking(block: IPAMBlock, ordinals: readonly number[], owned: Owned): IP
   if (ordinals.length === 0) return block;
   const { spec } = block;
   const { attributes, index } = withEntry(spec.attributes, entryOf(owned));
-  const numbers = ordinals.map((ordinal) => [ordinal, spec.sequenceNumber ?? 0n]);
+  const numbers = ordinals.map((ordinal) => [ordinal, sequenceOf(block)]);
   return withSpec(block, {
     attributes,
     allocations: pointing(spec.allocations, ordinals, index),
@@ -126,7 +127,7 @@ export function release(block: IPAMBlock, requests: readonly ReleaseRequest[], n
   for (const request of live) checkRequest(block, request);
   const ordinals = live.map(({ ordinal }) => ordinal);
   const idle = requests.filter((request) => !isLive(request)).map(({ ordinal }) => ordinal);
-  const numbers = Object.fromEntries(ordinals.map((ordinal) => [ordinal, block.spec.sequenceNumber ?? 0n]));
+  const numbers = Object.fromEntries(ordinals.map((ordinal) => [ordinal, sequenceOf(block)]));
   const sequenceNumberForAllocation = { ...block.spec.sequenceNumberForAllocation, ...numbers };
   const marked =
     ordinals.length === 0 ? block : withSpec(markReleased(block, ordinals, now), { sequenceNumberForAllocation });

@@ -46,6 +46,7 @@ export function newBlock({ cidr, affinity, claimTime, sequenceNumber, reserved }
     unallocated: ordinals.filter(isFree),
     attributes: reserved ? [{ handle_id: reserved.handle, secondary: { note: reserved.note } }] : [],
     sequenceNumber,
+    sequenceNumberForAllocation: {},
     deleted: false,
     strictAffinity: false,
   };
@@ -99,9 +100,14 @@ export function isCooling(attribute: AllocationAttribute): boolean {
   return attribute.releasedAt !== undefined;
 }
 
+/** The block's number. A small one may have been parsed as a plain number: it is made exact here. */
+export function sequenceOf({ spec }: IPAMBlock): bigint {
+  return BigInt(spec.sequenceNumber ?? 0);
+}
+
 /** The number an ordinal was allocated at; blocks older than these numbers count as 0. */
 export function sequenceAt({ spec }: IPAMBlock, ordinal: number): bigint {
-  return spec.sequenceNumberForAllocation?.[ordinal] ?? 0n;
+  return BigInt(spec.sequenceNumberForAllocation?.[ordinal] ?? 0);
 }
 
 /** Whether the block could be deleted: only what a Windows host reserved is allocated. Cooling addresses count. */
@@ -161,7 +167,8 @@ export function withoutUnused(block: IPAMBlock): IPAMBlock {
  */
 export function nextVersion(block: IPAMBlock): IPAMBlock {
   const { spec } = block;
-  const { sequenceNumber = 0n, sequenceNumberForAllocation: numbers = {} } = spec;
+  const { sequenceNumberForAllocation: numbers = {} } = spec;
+  const sequenceNumber = sequenceOf(block);
   const bare = spec.allocations.flatMap((_, ordinal) =>
     needsNumber(block, ordinal) ? [[ordinal, sequenceNumber]] : [],
   );
@@ -188,21 +195,29 @@ export function withoutAffinity(block: IPAMBlock): IPAMBlock {
   return { ...block, spec };
 }
 
-/** Checks what the arithmetic relies on. @throws IpamError MalformedBlock, naming block and field */
-export function checkBlock(block: IPAMBlock): void {
-  const { allocations, attributes, unallocated } = block.spec;
-  const count = size(rangeOf(block));
+/** What the arithmetic relies on and the block does not keep; undefined for a sound one. */
+export function problemOf({ spec }: IPAMBlock): string | undefined {
+  const { allocations, attributes, unallocated } = spec;
+  const range = parseCidr(spec.cidr);
+  if (range === undefined) return `spec.cidr "${spec.cidr}" is not a CIDR`;
   const free = new Set(unallocated);
-  const problem =
-    (BigInt(allocations.length) !== count && `spec.allocations has ${allocations.length} entries, not ${count}`) ||
-    (allocations.some((index) => index !== null && !attributes[index]) && "spec.allocations points at no attribute") ||
-    (free.size !== unallocated.length && "spec.unallocated names an ordinal twice") ||
-    (allocations.some((index, ordinal) => (index === null) !== free.has(ordinal)) &&
-      "spec.unallocated is not what spec.allocations leaves free") ||
-    (unallocated.some((ordinal) => !(ordinal in allocations)) && "spec.unallocated names an ordinal beyond the block");
-  if (!problem) return;
-  const message = `IPAMBlock "${block.metadata.name}" is malformed: ${problem}; check it with "ipamctl check"`;
-  throw new IpamError("MalformedBlock", message);
+  if (BigInt(allocations.length) !== size(range)) {
+    return `spec.allocations has ${allocations.length} entries, not ${size(range)}`;
+  }
+  if (allocations.some((index) => index !== null && !attributes[index]))
+    return "spec.allocations points at no attribute";
+  if (free.size !== unallocated.length) return "spec.unallocated names an ordinal twice";
+  if (unallocated.some((ordinal) => !(ordinal in allocations)))
+    return "spec.unallocated names an ordinal beyond the block";
+  const agree = allocations.every((index, ordinal) => (index === null) === free.has(ordinal));
+  return agree ? undefined : "spec.unallocated is not what spec.allocations leaves free";
+}
+
+/** @throws IpamError MalformedBlock, naming block and field */
+export function checkBlock(block: IPAMBlock): void {
+  const problem = problemOf(block);
+  if (problem === undefined) return;
+  throw new IpamError("MalformedBlock", `IPAMBlock "${block.metadata.name}" is malformed: ${problem}`);
 }
 
 /** Reads an address given as text. @throws IpamError InvalidArgument */

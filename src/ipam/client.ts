@@ -1,14 +1,125 @@
 /** The library's public interface: one object over one datastore, a method a line. */
+import { hostname as osHostname } from "node:os";
+import type { IPAMBlock } from "../api/v3.ts";
 import type { CallOptions, Datastore } from "../datastore/datastore.ts";
+import type { AffinityConfig } from "./affinity.ts";
+import { type AssignIPArgs, assignIP } from "./assign-ip.ts";
+import type { AutoAssignResult } from "./assignments.ts";
+import { type AutoAssignArgs, autoAssign } from "./auto-assign.ts";
+import { type BlockOrder, hashedOrder } from "./block-order.ts";
 import { type ConfigChanges, getIPAMConfig, type IPAMConfig, type SetConfigResult, setIPAMConfig } from "./config.ts";
+import { type Context, sequenceNumbers } from "./context.ts";
+import { garbageCollectColdIPs } from "./cooldown.ts";
+import { type BlockArgs, type EnsuredBlocks, ensureBlock } from "./ensure-block.ts";
+import { type AssignmentAttributes, getAssignmentAttributes, ipsByHandle } from "./lookup.ts";
+import { anyNode, type NodeReader } from "./nodes.ts";
+import {
+  type AttributeOwner,
+  type OwnerAttributePreconditions,
+  type OwnerAttributeUpdates,
+  setOwnerAttributes,
+} from "./owners.ts";
+import {
+  type ClaimResult,
+  claimAffinity,
+  releaseAffinity,
+  releaseBlockAffinity,
+  releaseHostAffinities,
+  releasePoolAffinities,
+} from "./ownership.ts";
+import { type ReleaseOptions, type ReleaseResult, releaseByHandle, releaseIPs } from "./release.ts";
+import { swapOwners } from "./swap-owners.ts";
+import { upgradeHost } from "./upgrade.ts";
+import { type GetUtilizationArgs, getUtilization, type PoolUtilization } from "./utilization.ts";
 
 export interface IpamOptions {
   readonly datastore: Datastore;
+  /** Now: for cooldowns, claim ages and the start of sequence numbers. Default: the system's clock. */
+  readonly clock?: () => Date;
+  /** Where a host starts in a pool. Default: at a hash of its name. */
+  readonly blockOrder?: BlockOrder;
+  /** Reads a Node, for pools' node selectors. Default, for where there are none: every host exists and has no labels. */
+  readonly nodes?: NodeReader;
   /** The calling host is a Windows node, where strictAffinity must be true. Default: whether this process runs on Windows. */
   readonly windowsHost?: boolean;
+  /** Name of the calling host, where a call names none. Default: the system's host name, lower-cased. */
+  readonly hostname?: string;
+  /** Told of objects that cannot be read, and of clean-up that failed without costing the call. Default: a warning of the process. */
+  readonly warn?: (message: string) => void;
 }
 
+/**
+ * Addresses, ranges and sequence numbers are text, text and bigint. Every method ends with the signal's reason when its
+ * `options.signal` is aborted; none lets a lost race out: after 100 of them it is IpamError MaxRetries. Errors of the
+ * store (DatastoreError Unavailable, Unauthorized, Invalid, NotServed) leave as they are.
+ */
 export interface Ipam {
+  /**
+   * Addresses from the host's own blocks, then newly claimed ones, then (without strict affinity) borrowed ones; with
+   * their block's prefix length. Running out is no error: `msgs` say why there are fewer.
+   * @throws IpamError UseRequired, InvalidHandle, InvalidArgument, NodeNotFound, NoQualifiedPool, PoolNotEnabled, BlockLimit,
+   * NoClaimAllowed, InsufficientIPsByHandle, IPAMConfigConflict, StrictAffinity. `partialResult(error)` has what was
+   * assigned before.
+   */
+  autoAssign(args: AutoAssignArgs, options?: CallOptions): Promise<AutoAssignResult>;
+  /**
+   * One particular address; reservations, caps and selectors do not count.
+   * @throws IpamError AlreadyExists (with its `holder`), NotInPool, UseNotAllowed, AffinityMismatch, MaxAllocReached,
+   * InvalidHandle, InvalidArgument, IPAMConfigConflict, StrictAffinity
+   */
+  assignIP(args: AssignIPArgs, options?: CallOptions): Promise<void>;
+  /**
+   * Releases addresses; blocks are done side by side, each for itself.
+   * @throws IpamError InvalidArgument (nothing was done), BadSequenceNumber, BadHandle (that block was left as it is).
+   * `partialResult<ReleaseResult>(error)` has what was done.
+   */
+  releaseIPs(releases: readonly ReleaseOptions[], options?: CallOptions): Promise<ReleaseResult>;
+  /** Releases every address of a handle. @throws IpamError NotFound: there is no such handle */
+  releaseByHandle(handleID: string, options?: CallOptions): Promise<void>;
+  /** Addresses of a handle, sorted. @throws IpamError NotFound: there is no such handle */
+  ipsByHandle(handleID: string, options?: CallOptions): Promise<string[]>;
+  /** @throws IpamError NotFound: not assigned; InCooldown: released, and not free yet; InvalidArgument */
+  getAssignmentAttributes(ip: string, options?: CallOptions): Promise<AssignmentAttributes>;
+  /** Claims every block of a range. @throws IpamError NotInPool, InvalidSize, InvalidArgument */
+  claimAffinity(cidr: string, affinity: AffinityConfig, options?: CallOptions): Promise<ClaimResult>;
+  /** Gives up a host's blocks in a range. @throws IpamError BlockNotEmpty, NotInPool, InvalidSize, InvalidArgument */
+  releaseAffinity(cidr: string, host: string, mustBeEmpty: boolean, options?: CallOptions): Promise<void>;
+  /** Gives up all blocks of a host; every one is tried. @throws the last error, such as IpamError BlockNotEmpty */
+  releaseHostAffinities(affinity: AffinityConfig, mustBeEmpty: boolean, options?: CallOptions): Promise<void>;
+  /** Gives up all blocks of a pool, whoever's they are. @throws IpamError InvalidArgument */
+  releasePoolAffinities(cidr: string, options?: CallOptions): Promise<void>;
+  /** Takes a block from its owner; one without an owner is no error. @throws IpamError BlockNotEmpty */
+  releaseBlockAffinity(block: IPAMBlock, mustBeEmpty: boolean, options?: CallOptions): Promise<void>;
+  /** Gives up all that a host has, addresses in use excepted. */
+  removeIPAMHost(affinity: AffinityConfig, options?: CallOptions): Promise<void>;
+  /**
+   * Makes sure of a block per family whose host-reserved attributes are given.
+   * @throws IpamError NoFreeBlocks, NoClaimAllowed, and autoAssign's errors about pools and nodes
+   */
+  ensureBlock(args: BlockArgs, options?: CallOptions): Promise<EnsuredBlocks>;
+  /** Gives labels to a host's rows from before labels; tries until it succeeds or is cancelled. */
+  upgradeHost(node: string, options?: CallOptions): Promise<void>;
+  /** Frees what has cooled down in a block as listed, in one write. @throws DatastoreError Conflict, NotFound */
+  garbageCollectColdIPs(
+    config: Pick<IPAMConfig, "ipCooldownSeconds">,
+    block: IPAMBlock,
+    options?: CallOptions,
+  ): Promise<void>;
+  /**
+   * Changes who an address is for, all or nothing.
+   * @throws IpamError PreconditionFailed, NotFound, NotAssignedToHandle, NotInPool, InvalidArgument
+   */
+  setOwnerAttributes(
+    ip: string,
+    handleID: string,
+    updates: OwnerAttributeUpdates,
+    preconditions?: OwnerAttributePreconditions,
+    options?: CallOptions,
+  ): Promise<void>;
+  /** Makes a VM's alternate owner the active one of all its addresses. @throws IpamError AlternateOwnerEmpty, AlternateOwnerMismatch, NotFound */
+  swapOwners(handleID: string, target: AttributeOwner, options?: CallOptions): Promise<void>;
+  /** How full pools and blocks are, in the order of the pools' names. */
+  getUtilization(args?: GetUtilizationArgs, options?: CallOptions): Promise<PoolUtilization[]>;
   /** The configuration in force; the defaults where none is stored. Never writes. */
   getIPAMConfig(options?: CallOptions): Promise<IPAMConfig>;
   /** Changes the named fields and keeps the others; refuses, naming every rule the result would break. */
@@ -16,9 +127,33 @@ export interface Ipam {
 }
 
 /** Opens the library over a datastore, which stays the caller's to close. */
-export function createIpam({ datastore, windowsHost = process.platform === "win32" }: IpamOptions): Ipam {
+export function createIpam(options: IpamOptions): Ipam {
+  const { datastore, windowsHost = process.platform === "win32", clock = () => new Date() } = options;
+  const { nodes = anyNode, blockOrder = hashedOrder, warn = (message) => process.emitWarning(message) } = options;
+  const hostname = () => options.hostname ?? osHostname().trim().toLowerCase();
+  const firstSequenceNumber = sequenceNumbers(clock);
+  const context: Context = { datastore, clock, blockOrder, nodes, windowsHost, hostname, warn, firstSequenceNumber };
   return {
-    getIPAMConfig: (options) => getIPAMConfig(datastore, { ...options, windowsHost }),
-    setIPAMConfig: (changes, options) => setIPAMConfig(datastore, changes, { ...options, windowsHost }),
+    autoAssign: (args, call = {}) => autoAssign(context, args, call),
+    assignIP: (args, call = {}) => assignIP(context, args, call),
+    releaseIPs: (releases, call = {}) => releaseIPs(context, releases, call),
+    releaseByHandle: (handleID, call = {}) => releaseByHandle(context, handleID, call),
+    ipsByHandle: (handleID, call = {}) => ipsByHandle(context, handleID, call),
+    getAssignmentAttributes: (ip, call = {}) => getAssignmentAttributes(context, ip, call),
+    claimAffinity: (cidr, affinity, call = {}) => claimAffinity(context, cidr, affinity, call),
+    releaseAffinity: (cidr, host, mustBeEmpty, call = {}) => releaseAffinity(context, cidr, host, mustBeEmpty, call),
+    releaseHostAffinities: (owner, mustBeEmpty, call = {}) => releaseHostAffinities(context, owner, mustBeEmpty, call),
+    releasePoolAffinities: (cidr, call = {}) => releasePoolAffinities(context, cidr, call),
+    releaseBlockAffinity: (block, mustBeEmpty, call = {}) => releaseBlockAffinity(context, block, mustBeEmpty, call),
+    removeIPAMHost: (affinity, call = {}) => releaseHostAffinities(context, affinity, false, call),
+    ensureBlock: (args, call = {}) => ensureBlock(context, args, call),
+    upgradeHost: (node, call = {}) => upgradeHost(context, node, call),
+    garbageCollectColdIPs: (config, block, call = {}) => garbageCollectColdIPs(context, config, block, call),
+    setOwnerAttributes: (ip, handleID, updates, preconditions = {}, call = {}) =>
+      setOwnerAttributes(context, ip, handleID, updates, preconditions, call),
+    swapOwners: (handleID, target, call = {}) => swapOwners(context, handleID, target, call),
+    getUtilization: (args = {}, call = {}) => getUtilization(context, args, call),
+    getIPAMConfig: (call) => getIPAMConfig(datastore, { ...call, windowsHost }),
+    setIPAMConfig: (changes, call) => setIPAMConfig(datastore, changes, { ...call, windowsHost }),
   };
 }

@@ -119,11 +119,11 @@ export function isIpamError(error: unknown, ...codes: IpamErrorCode[]): error is
   return error instanceof IpamError && (codes.length === 0 || codes.includes(error.code));
 }
 
-/** Internal: someone else owns the block, or the affinity row no longer says what is so. Never leaves the library. */
+/** Internal: the block is another's, the affinity row is out of date, or the handle is being worked on. Never leaves. */
 export class TransientError extends Error {
   override readonly name = "TransientError";
   readonly class = "transient" satisfies ErrorClass;
-  readonly code: "BlockClaimConflict" | "StaleAffinity";
+  readonly code: "BlockClaimConflict" | "StaleAffinity" | "HandleBusy";
 
   constructor(code: TransientError["code"], message: string) {
     super(message);

@@ -14,19 +14,26 @@ export function reservedAddresses(reservations: Iterable<IPReservation>): Addres
   return addressSet(entries.map(reservedCidr).filter((cidr) => cidr !== undefined));
 }
 
+/** Counts are reported as Calico reports them: what does not fit into 63 bits is the largest number that does. */
+export function saturated(count: bigint): bigint {
+  const most = (1n << 63n) - 1n;
+  if (count > most) return most;
+  return count;
+}
+
 /** Number of addresses of `cidr` that are reserved. */
 export function reservedIn(cidr: Cidr, reserved: AddressSet): bigint {
   return sizeOf(intersection(addressSet([cidr]), reserved));
 }
 
 /**
- * Number of addresses of a range that the reservations take out, each counted once however they overlap.
+ * Number of addresses of a range that the reservations take out, each counted once however they overlap; at most 2^63-1.
  * @throws IpamError InvalidArgument where `cidr` is no range
  */
 export function numReservedIPsInCIDR(cidr: string, reservations: Iterable<IPReservation>): bigint {
   const range = parseCidr(cidr);
   if (range === undefined) throw new IpamError("InvalidArgument", `"${cidr}" is not a CIDR`);
-  return reservedIn(range, reservedAddresses(reservations));
+  return saturated(reservedIn(range, reservedAddresses(reservations)));
 }
 
 function reservedCidr(entry: string): Cidr | undefined {

@@ -1,19 +1,22 @@
 /** The one place that swallows lost races: bounded, cancellable, and silent only about compare-and-swap. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type DatastoreErrorCode, isDatastoreError } from "../datastore/datastore.ts";
-import { IpamError } from "./errors.ts";
+import { DatastoreError, type DatastoreErrorCode } from "../datastore/datastore.ts";
+import { IpamError, TransientError } from "./errors.ts";
 
 /** Calico's bound for every compare-and-swap loop. */
 export const MAX_ATTEMPTS = 100;
 const IMMEDIATE_ATTEMPTS = 3;
 const MAX_PAUSE_MS = 50;
 
+/** What an attempt can end in because someone else wrote first. */
+export type LostRace = DatastoreErrorCode | TransientError["code"];
+
 export interface RetryOptions {
   /** What is being done, for the message when every attempt was lost. */
   readonly what: string;
   readonly signal?: AbortSignal | undefined;
   /** Codes that mean "someone else wrote first". */
-  readonly lost?: readonly DatastoreErrorCode[];
+  readonly lost?: readonly LostRace[];
   /** Waits between attempts; injected by tests. */
   readonly pause?: (milliseconds: number, signal: AbortSignal | undefined) => Promise<unknown>;
 }
@@ -33,7 +36,7 @@ export async function retryLostRaces<T>(attempt: () => Promise<T>, options: Retr
     try {
       return await attempt();
     } catch (error) {
-      if (!isDatastoreError(error, ...lost)) throw error;
+      if (!isLostRace(error, lost)) throw error;
       last = error;
     }
     if (count >= IMMEDIATE_ATTEMPTS && count < MAX_ATTEMPTS) await pauseUnlessAborted(pause, count, signal);
@@ -41,6 +44,10 @@ export async function retryLostRaces<T>(attempt: () => Promise<T>, options: Retr
   throw new IpamError("MaxRetries", `Max retries hit while ${what}: another writer was first ${MAX_ATTEMPTS} times`, {
     cause: last,
   });
+}
+
+function isLostRace(error: unknown, lost: readonly LostRace[]): boolean {
+  return (error instanceof DatastoreError || error instanceof TransientError) && lost.includes(error.code);
 }
 
 /** Full jitter below a bound that grows with the attempts; an abort ends it with the signal's own reason. */

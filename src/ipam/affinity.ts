@@ -1,0 +1,100 @@
+/** Affinities: which host claims which block. One row per host and range; only confirmed ones prove ownership. */
+import { affinityLabels, affinityName, HOSTNAME_HASH_LABEL, hostnameHash, IP_VERSION_LABEL } from "../api/names.ts";
+import { type BlockAffinity, type BlockAffinitySpec, type IPAMBlock, V3_API_VERSION } from "../api/v3.ts";
+import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
+import type { IpVersion } from "../net/address.ts";
+import { type Cidr, formatCidr, parseCidr } from "../net/cidr.ts";
+import type { Context } from "./context.ts";
+import { IpamError, TransientError } from "./errors.ts";
+
+export type AffinityType = "host" | "virtual";
+
+/** Who can own blocks: a host, or something that stands for one. */
+export interface AffinityConfig {
+  readonly affinityType: AffinityType;
+  readonly host: string;
+}
+
+/** The owner as blocks store it. */
+export function affinityText({ affinityType, host }: AffinityConfig): string {
+  return `${affinityType}:${host}`;
+}
+
+/** The owner a block stores; undefined where nobody owns it. @throws IpamError MalformedBlock */
+export function ownerOf({ metadata, spec }: IPAMBlock): AffinityConfig | undefined {
+  if (!spec.affinity) return undefined;
+  const [, affinityType, host] = /^(host|virtual):(.+)$/s.exec(spec.affinity) ?? [];
+  if (affinityType && host) return { affinityType: affinityType as AffinityType, host };
+  const message = `IPAMBlock "${metadata.name}": spec.affinity "${spec.affinity}" is neither host:<name> nor virtual:<name>`;
+  throw new IpamError("MalformedBlock", message);
+}
+
+/** A row's owner; one without a type is older than types, and means a host. */
+export function rowOwner({ spec }: BlockAffinity): AffinityConfig {
+  return { affinityType: spec.type === "virtual" ? "virtual" : "host", host: spec.node };
+}
+
+/** Whether a row proves ownership. Rows older than states have none. */
+export function isConfirmed({ spec }: BlockAffinity): boolean {
+  return spec.state === "confirmed" || spec.state === "";
+}
+
+/** An owner's rows of one family, in every state, in the order of their names. */
+export async function listAffinities(
+  { datastore, warn }: Context,
+  owner: AffinityConfig,
+  version: IpVersion,
+  options: CallOptions,
+): Promise<BlockAffinity[]> {
+  // Not by the type's label: rows upgraded by Calico from a time before types carry an empty one.
+  const labels = { [HOSTNAME_HASH_LABEL]: hostnameHash(owner.host), [IP_VERSION_LABEL]: String(version) };
+  const { items, malformed } = await datastore.list("BlockAffinity", { ...options, labels });
+  for (const { name, reason } of malformed) warn(`BlockAffinity "${name}" is passed over: ${reason}`);
+  const ofOwner = (row: BlockAffinity) => affinityText(rowOwner(row)) === affinityText(owner);
+  return items.filter((row) => ofOwner(row) && parseCidr(row.spec.cidr)?.version === version);
+}
+
+export function getAffinity({ datastore }: Context, owner: AffinityConfig, cidr: Cidr, options: CallOptions) {
+  return datastore.get("BlockAffinity", affinityName(owner.host, formatCidr(cidr)), options);
+}
+
+/** First phase of a claim: the row is there, pending; one that is confirmed already stays so. */
+export async function pendingAffinity(
+  context: Context,
+  owner: AffinityConfig,
+  cidr: Cidr,
+  options: CallOptions,
+): Promise<BlockAffinity> {
+  try {
+    return await context.datastore.create<"BlockAffinity">(pendingRow(owner, cidr), options);
+  } catch (error) {
+    if (!isDatastoreError(error, "AlreadyExists")) throw error;
+  }
+  const row = await getAffinity(context, owner, cidr, options);
+  if (affinityText(rowOwner(row)) !== affinityText(owner)) throw claimConflict(cidr, affinityText(rowOwner(row)));
+  return row.spec.state === "confirmed" || row.spec.state === "pending"
+    ? row
+    : withState(context, row, "pending", options);
+}
+
+export function claimConflict(cidr: Cidr, owner: string | undefined): TransientError {
+  return new TransientError("BlockClaimConflict", `block ${formatCidr(cidr)} belongs to ${owner ?? "nobody"}`);
+}
+
+function pendingRow({ affinityType, host }: AffinityConfig, range: Cidr): BlockAffinity {
+  const cidr = formatCidr(range);
+  const spec: BlockAffinitySpec = { state: "pending", node: host, type: affinityType, cidr, deleted: false };
+  const metadata = { name: affinityName(host, cidr), labels: affinityLabels(spec) };
+  return { apiVersion: V3_API_VERSION, kind: "BlockAffinity", metadata, spec };
+}
+
+/** Writes a row's state at the revision it was read at; rows older than types get theirs. */
+export function withState(
+  { datastore }: Context,
+  row: BlockAffinity,
+  state: BlockAffinitySpec["state"],
+  options: CallOptions,
+): Promise<BlockAffinity> {
+  const spec = { ...row.spec, type: row.spec.type || "host", state };
+  return datastore.update<"BlockAffinity">({ ...row, spec }, options);
+}

@@ -1,0 +1,65 @@
+/** Takes addresses out of blocks: handle first, block second, and the handle lowered again when the block was not written. */
+import type { AttributeMap, IPAMBlock } from "../api/v3.ts";
+import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
+import { attributeAt, handleOf, sequenceAt, sequenceOf } from "./block.ts";
+import { type Context, writeBlock } from "./context.ts";
+import { type HandleShare, lowerHandles, raiseHandle } from "./handle.ts";
+
+/** For whom addresses are taken. */
+export interface Taker {
+  readonly handleID?: string | undefined;
+  readonly attrs?: AttributeMap | undefined;
+  /** Most addresses of one family the handle may have; 0: no limit. */
+  readonly maxAllocToHandlePerIPVersion?: number | undefined;
+}
+
+/** A block with addresses newly taken, not yet written. */
+export interface Taken {
+  readonly before: IPAMBlock;
+  readonly after: IPAMBlock;
+  readonly ordinals: readonly number[];
+}
+
+/** @throws IpamError MaxAllocReached; DatastoreError Conflict where someone else wrote the block first */
+export async function commit(context: Context, taker: Taker, taken: Taken, options: CallOptions): Promise<void> {
+  const shares = sharesOf(taker, taken);
+  for (const share of shares) await raiseHandle(context, share, taker.maxAllocToHandlePerIPVersion ?? 0, options);
+  try {
+    await writeBlock(context, taken.after, options);
+  } catch (error) {
+    const outcome = isKnown(error, options) ? "lost" : await outcomeOf(context, taker, taken);
+    if (outcome === "lost") await lowerHandles(context, shares);
+    if (outcome !== "written" || options.signal?.aborted) throw error;
+  }
+}
+
+function sharesOf({ handleID }: Taker, { before, ordinals }: Taken): HandleShare[] {
+  return handleID === undefined ? [] : [{ handleID, block: before.spec.cidr, count: ordinals.length }];
+}
+
+/** A refusal says that nothing was written; a lost connection, or the caller leaving, says nothing. */
+function isKnown(error: unknown, { signal }: CallOptions): boolean {
+  return !signal?.aborted && isDatastoreError(error) && error.code !== "Unavailable";
+}
+
+const LOOK_AGAIN_MS = 30_000;
+
+/**
+ * Looks again whether a write that got no answer took place. Where that cannot be seen either, the handle keeps its
+ * count: too high is harmless, too low would hide an address.
+ */
+async function outcomeOf(context: Context, taker: Taker, taken: Taken): Promise<"written" | "lost" | "unknown"> {
+  const signal = AbortSignal.timeout(LOOK_AGAIN_MS);
+  try {
+    const block = await context.datastore.get("IPAMBlock", taken.before.metadata.name, { signal });
+    return taken.ordinals.every((ordinal) => isOurs(block, ordinal, taker, taken)) ? "written" : "lost";
+  } catch (error) {
+    return isDatastoreError(error, "NotFound") ? "lost" : "unknown";
+  }
+}
+
+function isOurs(block: IPAMBlock, ordinal: number, { handleID }: Taker, { before }: Taken): boolean {
+  const attribute = attributeAt(block, ordinal);
+  const sameNumber = sequenceAt(block, ordinal) === sequenceOf(before);
+  return attribute !== undefined && sameNumber && handleOf(attribute) === handleID;
+}

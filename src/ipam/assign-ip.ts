@@ -1,0 +1,106 @@
+/** assignIP: one particular address. Reservations, caps and selectors are for automatic allocation and do not count. */
+import type { CallOptions } from "../datastore/datastore.ts";
+import { formatAddress } from "../net/address.ts";
+import { affinityText } from "./affinity.ts";
+import { commit, type Taker } from "./allocation.ts";
+import { addressFrom, type HostReservedAttr, ordinalOf } from "./block.ts";
+import { assign } from "./block-changes.ts";
+import { CLAIM_RACES, type Claimer, claimBlock } from "./claim.ts";
+import type { IPAMConfig } from "./config.ts";
+import { type Context, configFor, found, type LoadedBlock, listPools, loadBlock } from "./context.ts";
+import { IpamError, isIpamError } from "./errors.ts";
+import { checkHandle } from "./handle.ts";
+import { existingAddresses } from "./max-alloc.ts";
+import { blockOf, type IntendedUse, isEnabled, type Pool, poolFor, poolsOf } from "./pools.ts";
+import { retryLostRaces } from "./retry.ts";
+
+export interface AssignIPArgs extends Taker {
+  /** The address. */
+  readonly ip: string;
+  /** Host that asks. Default: this one's name, lower-cased. */
+  readonly hostname?: string | undefined;
+  /** What the block keeps back, where this call creates it. */
+  readonly hostReservedAttr?: HostReservedAttr | undefined;
+  /** Enforces the pool's allowedUses. Default: not enforced. */
+  readonly intendedUse?: IntendedUse | "" | undefined;
+}
+
+interface Request extends Claimer {
+  readonly args: AssignIPArgs;
+  readonly context: Context;
+  readonly options: CallOptions;
+  readonly config: IPAMConfig;
+  readonly pool: Pool;
+  /** Canonical text of the address. */
+  readonly ip: string;
+}
+
+export async function assignIP(context: Context, args: AssignIPArgs, options: CallOptions): Promise<void> {
+  const address = addressFrom(args.ip);
+  checkHandle(args.handleID);
+  const pools = poolsOf(await listPools(context, options)).filter(isEnabled);
+  const pool = poolFor(pools, address);
+  // The newline is the reference's, whose text is kept to the letter.
+  if (!pool) throw new IpamError("NotInPool", "The provided IP address is not in a configured pool\n");
+  checkUse(args, pool);
+  const config = await configFor(context, options);
+  const affinityType = args.intendedUse === "LoadBalancer" ? "virtual" : "host";
+  const owner = { affinityType, host: args.hostname ?? context.hostname() } as const;
+  const claimer = { owner, reserved: args.hostReservedAttr, cooldownSeconds: config.ipCooldownSeconds };
+  const request: Request = { ...claimer, args, context, options, config, pool, ip: formatAddress(address) };
+  const lost = [...CLAIM_RACES, "BlockClaimConflict", "StaleAffinity", "HandleBusy"] as const;
+  await retryLostRaces(() => assignOnce(request), { what: `assigning ${args.ip}`, lost, ...options });
+}
+
+function checkUse({ ip, intendedUse }: AssignIPArgs, { name, allowedUses }: Pool): void {
+  if (!intendedUse || allowedUses.includes(intendedUse)) return;
+  const message =
+    `IP address ${ip} is in IP pool "${name}", which is not allowed for use "${intendedUse}" ` +
+    `(allowedUses: [${allowedUses.join(" ")}])`;
+  throw new IpamError("UseNotAllowed", message);
+}
+
+async function assignOnce(request: Request): Promise<void> {
+  const { args, context, options, owner, config } = request;
+  const { block: before } = await loadOrClaim(request);
+  if (config.strictAffinity) checkAffinity(before, affinityText(owner));
+  const ordinal = ordinalOf(before, addressFrom(request.ip))!;
+  try {
+    await commit(context, args, { before, after: assign(before, ordinal, args), ordinals: [ordinal] }, options);
+  } catch (error) {
+    if (isIpamError(error, "MaxAllocReached")) return holdsAlready(request);
+    if (!isRepeated(error, args)) throw error;
+  }
+}
+
+async function loadOrClaim(request: Request): Promise<LoadedBlock> {
+  const { context, options, pool, ip, cooldownSeconds } = request;
+  const cidr = blockOf(pool, addressFrom(ip));
+  const loaded = await found(loadBlock(context, cidr, cooldownSeconds, options));
+  return loaded ?? claimBlock(context, request, cidr, options);
+}
+
+function checkAffinity({ spec }: LoadedBlock["block"], owner: string): void {
+  if (spec.affinity === owner) return;
+  const message = spec.affinity
+    ? "Block host affinity does not match"
+    : `Attempt to assign from block ${spec.cidr} with no affinity`;
+  const details = [`block ${spec.cidr} belongs to ${spec.affinity ?? "nobody"}, and strictAffinity is true`];
+  throw new IpamError("AffinityMismatch", message, { details });
+}
+
+/** With a limit, the same handle asking again for what it has is served. */
+function isRepeated(error: unknown, { handleID, maxAllocToHandlePerIPVersion = 0 }: AssignIPArgs): boolean {
+  if (!isIpamError(error, "AlreadyExists") || handleID === undefined) return false;
+  return maxAllocToHandlePerIPVersion > 0 && error.holder?.handleID === handleID;
+}
+
+async function holdsAlready({ args, context, options, pool, ip, cooldownSeconds }: Request): Promise<void> {
+  const { version } = pool.cidr;
+  const existing = await existingAddresses({ context, options, version, cooldownSeconds }, args, 1);
+  if (existing.some((masked) => masked.startsWith(`${ip}/`))) return;
+  const message =
+    `handle ${args.handleID} already has IP(s) allocated, cannot assign additional IP ${ip} ` +
+    `(maxAllocPerIPVersion=${args.maxAllocToHandlePerIPVersion})`;
+  throw new IpamError("MaxAllocReached", message, { details: [`it has ${existing.join(", ")}`] });
+}

@@ -1,0 +1,108 @@
+/** What every part of the library works with: the store, and time, order and nodes as arguments. */
+import { SINGLETON_NAME } from "../api/installation.ts";
+import { blockName } from "../api/names.ts";
+import type { IPAMBlock, IPPool } from "../api/v3.ts";
+import { type CallOptions, type Datastore, isDatastoreError } from "../datastore/datastore.ts";
+import { type Cidr, formatCidr } from "../net/cidr.ts";
+import { checkBlock, collect, nextVersion, problemOf } from "./block.ts";
+import type { BlockOrder } from "./block-order.ts";
+import { configViolations, effectiveConfig, getIPAMConfig, type IPAMConfig } from "./config.ts";
+import type { NodeReader } from "./nodes.ts";
+
+export interface Context {
+  readonly datastore: Datastore;
+  readonly clock: () => Date;
+  readonly blockOrder: BlockOrder;
+  readonly nodes: NodeReader;
+  readonly windowsHost: boolean;
+  /** Name of this host, for callers that give none. */
+  readonly hostname: () => string;
+  /** Told of what went wrong and does not fail the call. */
+  readonly warn: (message: string) => void;
+  /** Where a new block's sequence numbers start. */
+  readonly firstSequenceNumber: () => bigint;
+}
+
+/**
+ * Nanoseconds since 1970, as Calico starts its sequence numbers. The clock is coarser than that: within one process
+ * each start is above the one before, so that a block made again in the same instant is above what it was.
+ */
+export function sequenceNumbers(clock: () => Date): () => bigint {
+  let last = 0n;
+  return () => {
+    const now = BigInt(clock().getTime()) * 1_000_000n;
+    last = now > last ? now : last + 1_000_000n;
+    return last;
+  };
+}
+
+/** The configuration for allocating and claiming, which an invalid one stops. */
+export function configFor({ datastore, windowsHost }: Context, options: CallOptions): Promise<IPAMConfig> {
+  return getIPAMConfig(datastore, { ...options, windowsHost });
+}
+
+/** The cooldown for releasing and reading, which go on with an invalid configuration and say so. */
+export async function cooldownFor({ datastore, warn }: Context, options: CallOptions): Promise<number> {
+  const stored = await found(datastore.get("IPAMConfiguration", SINGLETON_NAME, options));
+  const config = effectiveConfig(stored?.spec);
+  for (const { message } of configViolations(config)) warn(`IPAMConfiguration "${SINGLETON_NAME}": ${message}`);
+  return config.ipCooldownSeconds;
+}
+
+/** A block as stored, and as time has left it: what has cooled down is free, in memory only. */
+export interface LoadedBlock {
+  readonly stored: IPAMBlock;
+  readonly block: IPAMBlock;
+}
+
+/** @throws DatastoreError NotFound; IpamError MalformedBlock */
+export async function loadBlock(
+  context: Context,
+  cidr: Cidr,
+  cooldownSeconds: number,
+  options: CallOptions,
+): Promise<LoadedBlock> {
+  const stored = await context.datastore.get("IPAMBlock", blockName(formatCidr(cidr)), options);
+  checkBlock(stored);
+  return { stored, block: collect(stored, cooldownSeconds, context.clock()) };
+}
+
+/** Writes the block at the revision it was read at, with its number grown by one. */
+export function writeBlock({ datastore }: Context, block: IPAMBlock, options: CallOptions): Promise<IPAMBlock> {
+  return datastore.update<"IPAMBlock">(nextVersion(block), options);
+}
+
+export interface ListedBlocks {
+  readonly blocks: readonly IPAMBlock[];
+  /** Names of blocks that exist but cannot be used. */
+  readonly unsound: ReadonlySet<string>;
+}
+
+/** Every sound block; each other one is named in a warning and hides none. */
+export async function listBlocks({ datastore, warn }: Context, options: CallOptions): Promise<ListedBlocks> {
+  const { items, malformed } = await datastore.list("IPAMBlock", options);
+  const problems = new Map(malformed.map(({ name, reason }) => [name, reason]));
+  for (const block of items) {
+    const problem = problemOf(block);
+    if (problem !== undefined) problems.set(block.metadata.name, problem);
+  }
+  for (const [name, reason] of problems) warn(`IPAMBlock "${name}" is passed over: ${reason}`);
+  return { blocks: items.filter(({ metadata }) => !problems.has(metadata.name)), unsound: new Set(problems.keys()) };
+}
+
+/** Every readable pool, in the order of their names; others are named in a warning. */
+export async function listPools({ datastore, warn }: Context, options: CallOptions): Promise<readonly IPPool[]> {
+  const { items, malformed } = await datastore.list("IPPool", options);
+  for (const { name, reason } of malformed) warn(`IPPool "${name}" is passed over: ${reason}`);
+  return items;
+}
+
+/** The value, or undefined where the object does not exist. */
+export async function found<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (isDatastoreError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,158 @@
+/** Claims and gives up blocks in bulk: a range's, a host's, a pool's. */
+import type { BlockAffinity, IPAMBlock } from "../api/v3.ts";
+import type { CallOptions } from "../datastore/datastore.ts";
+import { type Cidr, contains, formatCidr, parseCidr, size } from "../net/cidr.ts";
+import { type AffinityConfig, listAffinities, ownerOf, rowOwner } from "./affinity.ts";
+import { rememberPartial } from "./assignments.ts";
+import { rangeOf } from "./block.ts";
+import { CLAIM_RACES, claimBlock, giveUpBlock } from "./claim.ts";
+import { type Context, configFor, cooldownFor, listPools } from "./context.ts";
+import { IpamError, TransientError } from "./errors.ts";
+import { isEnabled, poolAround, poolsOf } from "./pools.ts";
+import { retryLostRaces } from "./retry.ts";
+
+export interface ClaimResult {
+  /** Blocks that are the owner's now. */
+  readonly claimed: readonly string[];
+  /** Blocks that are others'. */
+  readonly failed: readonly string[];
+}
+
+/** The blocks of a range, in order. @throws IpamError InvalidArgument, NotInPool, InvalidSize */
+async function blocksIn(context: Context, text: string, options: CallOptions): Promise<Generator<Cidr>> {
+  const range = parseCidr(text);
+  if (!range) throw new IpamError("InvalidArgument", `"${text}" is not a CIDR`);
+  const pool = poolAround(poolsOf(await listPools(context, options)).filter(isEnabled), range);
+  if (!pool) throw new IpamError("NotInPool", `The requested CIDR (${text}) is not within any configured pools.`);
+  if (range.prefix > pool.blockSize) {
+    const details = [`blocks of pool "${pool.name}" are /${pool.blockSize}`];
+    throw new IpamError("InvalidSize", `The requested CIDR (${text}) is smaller than the minimum.`, { details });
+  }
+  return blocksFrom(range, pool.blockSize);
+}
+
+function* blocksFrom({ version, base, prefix }: Cidr, blockSize: number): Generator<Cidr> {
+  const step = size({ version, base, prefix: blockSize });
+  const end = base + size({ version, base, prefix });
+  for (let at = base; at < end; at += step) yield { version, base: at, prefix: blockSize };
+}
+
+/** Caps do not count here, and neither does autoAllocateBlocks. */
+export async function claimAffinity(
+  context: Context,
+  cidr: string,
+  owner: AffinityConfig,
+  options: CallOptions,
+): Promise<ClaimResult> {
+  const blocks = await blocksIn(context, cidr, options);
+  const { ipCooldownSeconds: cooldownSeconds } = await configFor(context, options);
+  const [claimed, failed]: [string[], string[]] = [[], []];
+  for (const block of blocks) {
+    const text = formatCidr(block);
+    try {
+      const claim = () => claimBlock(context, { owner, cooldownSeconds }, block, options);
+      await retryLostRaces(claim, { what: `claiming block ${text}`, lost: CLAIM_RACES, ...options });
+      claimed.push(text);
+    } catch (error) {
+      if (error instanceof TransientError) failed.push(text);
+      else throw withPartial(error, { claimed, failed });
+    }
+  }
+  return { claimed, failed };
+}
+
+function withPartial(error: unknown, partial: ClaimResult): unknown {
+  rememberPartial(error, partial);
+  return error;
+}
+
+interface GivingUp {
+  readonly context: Context;
+  readonly options: CallOptions;
+  readonly cooldownSeconds: number;
+  readonly requireEmpty: boolean;
+}
+
+async function givingUp(context: Context, requireEmpty: boolean, options: CallOptions): Promise<GivingUp> {
+  return { context, options, requireEmpty, cooldownSeconds: await cooldownFor(context, options) };
+}
+
+/** What is another's, or gone, is nothing to give up. */
+async function giveUpOne(how: GivingUp, owner: AffinityConfig, block: Cidr): Promise<void> {
+  const { context, options } = how;
+  const attempt = () => unlessOthers(giveUpBlock(context, owner, block, how, options));
+  await retryLostRaces(attempt, { what: `giving up block ${formatCidr(block)}`, ...options });
+}
+
+async function unlessOthers(giveUp: Promise<void>): Promise<void> {
+  try {
+    await giveUp;
+  } catch (error) {
+    const isGone = (error as { code?: unknown }).code === "NotFound";
+    if (!isGone && !(error instanceof TransientError)) throw error;
+  }
+}
+
+/** Blocks that were given up before one turns out not to be empty stay given up. */
+export async function releaseAffinity(
+  context: Context,
+  cidr: string,
+  host: string,
+  mustBeEmpty: boolean,
+  options: CallOptions,
+): Promise<void> {
+  const blocks = await blocksIn(context, cidr, options);
+  const how = await givingUp(context, mustBeEmpty, options);
+  for (const block of blocks) await giveUpOne(how, { affinityType: "host", host }, block);
+}
+
+export async function releaseBlockAffinity(
+  context: Context,
+  block: IPAMBlock,
+  mustBeEmpty: boolean,
+  options: CallOptions,
+): Promise<void> {
+  const owner = ownerOf(block);
+  if (owner) await giveUpOne(await givingUp(context, mustBeEmpty, options), owner, rangeOf(block));
+}
+
+/** Every block is tried; the last error is thrown. */
+export async function releaseHostAffinities(
+  context: Context,
+  owner: AffinityConfig,
+  mustBeEmpty: boolean,
+  options: CallOptions,
+): Promise<void> {
+  const how = await givingUp(context, mustBeEmpty, options);
+  const rows = [
+    ...(await listAffinities(context, owner, 4, options)),
+    ...(await listAffinities(context, owner, 6, options)),
+  ];
+  const errors: unknown[] = [];
+  for (const row of rows) {
+    await giveUpOne(how, owner, parseCidr(row.spec.cidr)!).catch((error: unknown) => errors.push(error));
+    options.signal?.throwIfAborted();
+  }
+  if (errors.length > 0) throw errors.at(-1);
+}
+
+/** All owners' rows whose range begins inside the pool's. */
+export async function releasePoolAffinities(context: Context, cidr: string, options: CallOptions): Promise<void> {
+  const pool = parseCidr(cidr);
+  if (!pool) throw new IpamError("InvalidArgument", `"${cidr}" is not a CIDR`);
+  const how = await givingUp(context, false, options);
+  const { items, malformed } = await context.datastore.list("BlockAffinity", options);
+  for (const { name, reason } of malformed) context.warn(`BlockAffinity "${name}" is passed over: ${reason}`);
+  for (const row of items) {
+    const block = parseCidr(row.spec.cidr);
+    if (block && beginsIn(pool, block)) await giveUpRow(how, row, block);
+  }
+}
+
+function beginsIn(pool: Cidr, { version, base }: Cidr): boolean {
+  return contains(pool, { version, base, prefix: version === 4 ? 32 : 128 });
+}
+
+function giveUpRow(how: GivingUp, row: BlockAffinity, block: Cidr): Promise<void> {
+  return giveUpOne(how, rowOwner(row), block);
+}

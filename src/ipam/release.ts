@@ -1,0 +1,217 @@
+/** Releases addresses, one by one or by handle: block first, handle second. */
+import { availableParallelism } from "node:os";
+import { cutHandle, handleName } from "../api/names.ts";
+import type { IPAMBlock, IPAMHandle } from "../api/v3.ts";
+import type { CallOptions } from "../datastore/datastore.ts";
+import { formatAddress } from "../net/address.ts";
+import { type Cidr, contains, formatCidr } from "../net/cidr.ts";
+import { rememberPartial } from "./assignments.ts";
+import { addressAt, addressFrom, collect, isEmpty, ordinalOf, rangeOf, sequenceAt } from "./block.ts";
+import { ordinalsOfHandle, type ReleaseRequest, release, releaseHandle } from "./block-changes.ts";
+import { deleteBlock } from "./claim.ts";
+import {
+  type Context,
+  cooldownFor,
+  found,
+  type LoadedBlock,
+  listBlocks,
+  listPools,
+  loadBlock,
+  writeBlock,
+} from "./context.ts";
+import { giveUpIfDeselected } from "./deselected.ts";
+import { findHandle, lowerHandles } from "./handle.ts";
+import { noSuchHandle, rangesOf } from "./lookup.ts";
+import { blockOf, poolFor, poolsOf } from "./pools.ts";
+import { retryLostRaces } from "./retry.ts";
+
+export interface ReleaseOptions {
+  /** The address. */
+  readonly address: string;
+  /** Released only where it belongs to this handle. */
+  readonly handle?: string | undefined;
+  /** Released only where it was allocated at this number; 0 is a number. Callers that know one always give it. */
+  readonly sequenceNumber?: bigint | undefined;
+}
+
+export interface ReleaseResult {
+  /** Addresses that were not assigned, or are cooling down already. */
+  readonly unallocated: readonly string[];
+  /** What was dealt with: every entry whose block exists and was not refused. */
+  readonly processed: readonly ReleaseOptions[];
+}
+
+interface Releasing {
+  readonly context: Context;
+  readonly options: CallOptions;
+  readonly cooldownSeconds: number;
+}
+
+/** With more addresses than this, all handles are read at once: cheaper than one by one. */
+const LIST_HANDLES_ABOVE = 2;
+
+/** @throws the first error of any block, after the others were done; `partialResult` gives what was */
+export async function releaseIPs(
+  context: Context,
+  releases: readonly ReleaseOptions[],
+  options: CallOptions,
+): Promise<ReleaseResult> {
+  for (const { address } of releases) addressFrom(address);
+  const { groups, homeless } = await groupByBlock(context, releases, options);
+  const releasing = { context, options, cooldownSeconds: await cooldownFor(context, options) };
+  const known = releases.length > LIST_HANDLES_ABOVE ? await listHandles(context, options) : undefined;
+  const done = await sideBySide(groups, (group) => releaseGroup(releasing, group, known));
+  const results = done.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+  const result: ReleaseResult = {
+    unallocated: [...homeless, ...results.flatMap(({ unallocated }) => unallocated)],
+    processed: results.flatMap(({ processed }) => processed),
+  };
+  const failed = done.find((outcome) => outcome.status === "rejected");
+  if (!failed) return result;
+  rememberPartial(failed.reason, result);
+  throw failed.reason;
+}
+
+interface Group {
+  readonly cidr: Cidr;
+  readonly releases: readonly ReleaseOptions[];
+}
+
+/** Pools say where an address's block is, disabled ones too; blocks of pools that are gone are looked for. */
+async function groupByBlock(context: Context, releases: readonly ReleaseOptions[], options: CallOptions) {
+  const pools = poolsOf(await listPools(context, options));
+  const groups = new Map<string, { cidr: Cidr; releases: ReleaseOptions[] }>();
+  const homeless: string[] = [];
+  let all: readonly IPAMBlock[] | undefined;
+  for (const entry of releases) {
+    const address = addressFrom(entry.address);
+    const pool = poolFor(pools, address);
+    if (!pool) all ??= (await listBlocks(context, options)).blocks;
+    const cidr = pool ? blockOf(pool, address) : all?.map(rangeOf).find((range) => contains(range, single(address)));
+    if (cidr === undefined) homeless.push(entry.address);
+    else groupFor(groups, cidr).releases.push(entry);
+  }
+  return { groups: [...groups.values()], homeless };
+}
+
+function single({ version, value }: ReturnType<typeof addressFrom>): Cidr {
+  return { version, base: value, prefix: version === 4 ? 32 : 128 };
+}
+
+function groupFor(groups: Map<string, { cidr: Cidr; releases: ReleaseOptions[] }>, cidr: Cidr) {
+  const key = formatCidr(cidr);
+  const group = groups.get(key) ?? { cidr, releases: [] };
+  groups.set(key, group);
+  return group;
+}
+
+async function listHandles({ datastore }: Context, options: CallOptions): Promise<Map<string, IPAMHandle>> {
+  const { items } = await datastore.list("IPAMHandle", options);
+  return new Map(items.map((handle) => [handle.metadata.name, handle]));
+}
+
+/** As many at a time as there are CPUs. */
+async function sideBySide<T, R>(
+  items: readonly T[],
+  work: (item: T) => Promise<R>,
+): Promise<PromiseSettledResult<R>[]> {
+  const results: PromiseSettledResult<R>[] = [];
+  const queue = items.entries();
+  const worker = async () => {
+    for (const [index, item] of queue)
+      [results[index]] = (await Promise.allSettled([work(item)])) as [PromiseSettledResult<R>];
+  };
+  await Promise.all(Array.from({ length: Math.min(items.length, availableParallelism()) }, worker));
+  return results;
+}
+
+async function releaseGroup(
+  releasing: Releasing,
+  { cidr, releases }: Group,
+  known: ReadonlyMap<string, IPAMHandle> | undefined,
+): Promise<ReleaseResult> {
+  const once = new Map(releases.map((entry) => [formatAddress(addressFrom(entry.address)), entry]));
+  const result = await changeBlock(releasing, cidr, ({ block }) => {
+    const requests = [...once.values()].map((entry) => requestOf(block, entry));
+    return release(block, requests, releasing.context.clock());
+  });
+  if (!result) return { unallocated: [...once.keys()], processed: releases };
+  await lowerCounts(releasing, cidr, result.handles, known);
+  await giveUpIfDeselected(releasing, result.block);
+  const unallocated = result.idle.map((ordinal) => formatAddress(addressAt(cidr, ordinal)));
+  return { unallocated, processed: releases };
+}
+
+function requestOf(block: IPAMBlock, { address, handle, sequenceNumber }: ReleaseOptions): ReleaseRequest {
+  const handleID = handle === undefined ? undefined : cutHandle(handle);
+  return { ordinal: ordinalOf(block, addressFrom(address))!, handleID, sequenceNumber };
+}
+
+function lowerCounts(
+  { context }: Releasing,
+  cidr: Cidr,
+  handles: ReadonlyMap<string, number>,
+  known?: ReadonlyMap<string, IPAMHandle>,
+): Promise<void> {
+  const block = formatCidr(cidr);
+  const shares = Array.from(handles, ([handleID, count]) => ({ handleID, block, count }));
+  return lowerHandles(context, shares, known);
+}
+
+interface Change {
+  readonly block: IPAMBlock;
+  readonly ordinals: readonly number[];
+}
+
+/** Computes a change and writes it, anew from what is stored whenever someone else was first; undefined: no block. */
+async function changeBlock<C extends Change>(
+  { context, options, cooldownSeconds }: Releasing,
+  cidr: Cidr,
+  change: (loaded: LoadedBlock) => C,
+): Promise<C | undefined> {
+  const attempt = async () => {
+    const loaded = await found(loadBlock(context, cidr, cooldownSeconds, options));
+    if (!loaded) return undefined;
+    const changed = change(loaded);
+    if (changed.ordinals.length === 0) return changed;
+    const block = collect(changed.block, cooldownSeconds, context.clock());
+    if (isEmpty(block) && !block.spec.affinity) await deleteBlock(context, loaded.stored, options);
+    else await writeBlock(context, block, options);
+    return { ...changed, block };
+  };
+  const what = `releasing addresses of block ${formatCidr(cidr)}`;
+  return retryLostRaces(attempt, { what, lost: ["Conflict", "NotFound"], ...options });
+}
+
+/** @throws IpamError NotFound where there is no such handle */
+export async function releaseByHandle(context: Context, handle: string, options: CallOptions): Promise<void> {
+  const handleID = cutHandle(handle);
+  const stored = await findHandle(context, handleID, options);
+  if (!stored) throw noSuchHandle(handleID);
+  const releasing = { context, options, cooldownSeconds: await cooldownFor(context, options) };
+  let known: IPAMHandle | undefined = stored;
+  for (const cidr of rangesOf(stored.spec.block)) {
+    const result = await releaseHandleIn(releasing, cidr, handleID);
+    if (!result || result.ordinals.length === 0) continue;
+    const cached = known && new Map([[handleName(handleID), known]]);
+    known = undefined;
+    await lowerCounts(releasing, cidr, new Map([[handleID, result.ordinals.length]]), cached);
+    await giveUpIfDeselected(releasing, result.block);
+  }
+}
+
+/**
+ * An address that was given to the same handle anew while this call lost a race is not the one that was meant: the
+ * numbers seen at first decide. One without a number then is taken whatever a healing write gave it since.
+ */
+function releaseHandleIn(releasing: Releasing, cidr: Cidr, handleID: string) {
+  let seen: ReadonlyMap<number, bigint> | undefined;
+  return changeBlock(releasing, cidr, ({ block }) => {
+    seen ??= new Map(ordinalsOfHandle(block, handleID).map((ordinal) => [ordinal, sequenceAt(block, ordinal)]));
+    const isSame = (ordinal: number) => {
+      const number = seen?.get(ordinal);
+      return number === 0n || number === sequenceAt(block, ordinal);
+    };
+    return releaseHandle(block, handleID, releasing.context.clock(), isSame);
+  });
+}

@@ -68,7 +68,7 @@ export function callOf({ op, args }: Step): Call {
 }
 
 /** assignIP returns nothing: what it was asked for is what it gave. */
-function outcomeOf({ op, args, ok, result }: Step): Outcome {
+export function outcomeOf({ op, args, ok, result }: Step): Outcome {
   if (op === "AssignIP" && ok) return { ok, ips: [args["ip"] as string] };
   if (op === "AutoAssign") {
     const { v4, v6 } = result as Record<"v4" | "v6", { ips: string[] } | null>;

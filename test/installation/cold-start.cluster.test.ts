@@ -39,6 +39,17 @@ it("CFG-14: two replicas start at once; one of them writes, once, and not before
   expect(write!.time - firstNodes!.time).toBeGreaterThanOrEqual(1500);
 });
 
+it("idle, the leader renews its lease and the other asks nothing; watches are not even renewed yet", async () => {
+  await new Promise((resolve) => setTimeout(resolve, 4000));
+  const before = proxy.requests.length;
+  await new Promise((resolve) => setTimeout(resolve, 8000));
+  const asked = proxy.requests.slice(before).filter(({ watch }) => !watch);
+  expect(asked.length).toBeGreaterThan(1);
+  expect([...new Set(asked.map(({ method, path }) => `${method} ${path}`))]).toEqual([
+    "PUT /apis/coordination.k8s.io/v1/namespaces/ipam-operator/leases/ipam-operator",
+  ]);
+});
+
 it("CFG-11: three quick edits while nothing can be written end in one true status, without a restart", async () => {
   proxy.fail({ method: "PUT", path: CONFIGURATIONS }, { status: 503, times: Number.POSITIVE_INFINITY });
   for (const maxBlocksPerHost of [9, 10, 11]) await user.enforce({ strictAffinity: true, maxBlocksPerHost });

@@ -54,6 +54,15 @@ export function olderConfigurationCrd(generation: Generation, field: string): ob
   return crd;
 }
 
+/** The configuration's CRD as a later release may have it: with one more field. */
+export function newerConfigurationCrd(generation: Generation, field: string): object {
+  const crd = configurationCrd(generation);
+  for (const { schema } of crd.spec.versions) {
+    schema.openAPIV3Schema.properties.spec.properties[field] = { type: "integer" };
+  }
+  return crd;
+}
+
 export function configurationCrd(generation: Generation) {
   const file = generation === "v1" ? "v1/crd.projectcalico.org_ipamconfigs" : "v3/projectcalico.org_ipamconfigurations";
   return parse(readFileSync(join(import.meta.dirname, `../../crds/${file}.yaml`), "utf8"));

@@ -9,6 +9,7 @@ import {
   calicoInstallationCrd,
   clusterInformationCrd,
   configurationCrd,
+  newerConfigurationCrd,
   olderConfigurationCrd,
 } from "./fixtures.ts";
 import { type User, userOf } from "./user.ts";
@@ -69,6 +70,21 @@ describe.each(["v1", "v3"] as const)("a cluster with more on it, %s", (generatio
     await user.apply(configurationCrd(generation), ["--server-side", "--force-conflicts"]);
     await succeeded();
     await expect.poll(async () => (await user.spec())?.ipCooldownSeconds).toBe(90);
+  });
+
+  it("CFG-10: a field of a newer CRD that this version does not know survives", async () => {
+    await user.apply(newerConfigurationCrd(generation, "futureSetting"), ["--server-side", "--force-conflicts"]);
+    await expect
+      .poll(async () => {
+        await user.patch({ futureSetting: 7 });
+        return user.spec();
+      })
+      .toHaveProperty("futureSetting", 7);
+    await user.enforce({ strictAffinity: true, maxBlocksPerHost: 6, ipCooldownSeconds: 90 });
+    await expect.poll(async () => (await user.spec())?.maxBlocksPerHost).toBe(6);
+    expect(await user.spec()).toHaveProperty("futureSetting", 7);
+    await user.enforce({ strictAffinity: true, maxBlocksPerHost: 7, ipCooldownSeconds: 90 });
+    await succeeded();
   });
 
   it("DatastoreLocked: writes nothing while Calico's datastore is locked, and goes on once it is unlocked", async () => {

@@ -75,7 +75,8 @@ function expectedError({ type, message, chain = [] }: NonNullable<Step["error"]>
   const whole = [...chain, type, message].join(" ");
   if (type === "errors.ErrorDatastoreError") return { code: expect.stringMatching(/^(Invalid|NotFound)$/) };
   const [, code] = CODES.find(([pattern]) => pattern.test(whole)) ?? [];
-  return { ...(code && { code }), ...(OTHERS_WORDS.test(whole) ? {} : { message }) };
+  const words = OTHERS_WORDS.test(whole) ? {} : { name: "IpamError", message };
+  return { ...(code && { code }), ...words };
 }
 
 /** The objects to expect after a step, and the numbers of the differences that made them others than recorded. */

@@ -164,6 +164,13 @@ const numbers = (damage: Partial<ListedObjects>, options: Partial<CheckOptions>)
   new Set(check({ ...sound, ...damage }, { mode: "atRest", now: NOW, ...options }).map(({ invariant }) => invariant));
 
 describe("a damaged data set shows exactly its invariant", () => {
+  it("for every invariant that objects can show", () => {
+    const shown = new Set([...always, ...atRest].map(([invariant]) => invariant)).add(9);
+    const aboutHistory = [8, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 26];
+    const all = Array.from({ length: 36 }, (_, index) => index + 1);
+    expect(all.filter((invariant) => !shown.has(invariant))).toEqual(aboutHistory);
+  });
+
   it.for(always)("%i: %s", ([invariant, , damage, options]) => {
     expect([...numbers(damage, options ?? {})]).toEqual([invariant]);
     expect([...numbers(damage, { ...options, mode: "always" })]).toEqual([invariant]);

@@ -43,7 +43,7 @@ export {
   partialFulfillmentError,
   partialResult,
 } from "./ipam/assignments.ts";
-export type { AutoAssignArgs } from "./ipam/auto-assign.ts";
+export type { AutoAssignArgs } from "./ipam/auto-assign-args.ts";
 export type { HostReservedAttr } from "./ipam/block.ts";
 export type { BlockOrder } from "./ipam/block-order.ts";
 export { createIpam, type Ipam, type IpamOptions } from "./ipam/client.ts";

@@ -34,6 +34,13 @@ export function rowOwner({ spec }: BlockAffinity): AffinityConfig {
   return { affinityType: spec.type === "virtual" ? "virtual" : "host", host: spec.node };
 }
 
+/** The range a row claims. @throws IpamError MalformedBlock */
+export function rowRange({ metadata, spec }: BlockAffinity): Cidr {
+  const cidr = parseCidr(spec.cidr);
+  if (cidr) return cidr;
+  throw new IpamError("MalformedBlock", `BlockAffinity "${metadata.name}": spec.cidr "${spec.cidr}" is not a CIDR`);
+}
+
 /** Whether a row proves ownership. Rows older than states have none. */
 export function isConfirmed({ spec }: BlockAffinity): boolean {
   return spec.state === "confirmed" || spec.state === "";

@@ -10,7 +10,7 @@ import type { IPAMConfig } from "./config.ts";
 import { type Context, configFor, found, type LoadedBlock, listPools, loadBlock } from "./context.ts";
 import { IpamError, isIpamError } from "./errors.ts";
 import { checkHandle } from "./handle.ts";
-import { existingAddresses } from "./max-alloc.ts";
+import { existingAddresses, unlessOvercounted } from "./max-alloc.ts";
 import { blockOf, type IntendedUse, isEnabled, type Pool, poolFor, poolsOf } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
 
@@ -49,7 +49,8 @@ export async function assignIP(context: Context, args: AssignIPArgs, options: Ca
   const claimer = { owner, reserved: args.hostReservedAttr, cooldownSeconds: config.ipCooldownSeconds };
   const request: Request = { ...claimer, args, context, options, config, pool, ip: formatAddress(address) };
   const lost = [...CLAIM_RACES, "BlockClaimConflict", "StaleAffinity", "HandleBusy"] as const;
-  await retryLostRaces(() => assignOnce(request), { what: `assigning ${args.ip}`, lost, ...options });
+  const assigning = retryLostRaces(() => assignOnce(request), { what: `assigning ${args.ip}`, lost, ...options });
+  await unlessOvercounted(assigning);
 }
 
 function checkUse({ ip, intendedUse }: AssignIPArgs, { name, allowedUses }: Pool): void {

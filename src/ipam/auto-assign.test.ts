@@ -396,6 +396,30 @@ describe("autoAssign", () => {
     expect(await errorOf(many)).toMatchObject({ code: "InsufficientIPsByHandle" });
   });
 
+  test("a count that someone left too high is named, and not repaired", async () => {
+    await using w = await world({ pools: [["10.0.0.0/26", 26]] });
+    const block = { "10.0.0.0/26": 1 };
+    await w.put("IPAMHandle", "vm", { handleID: "vm", block, deleted: false });
+    const limit = { handleID: "vm", maxAllocToHandlePerIPVersion: 1 };
+    const calls = [w.ipam.autoAssign({ ...ask, ...limit, num4: 1 }), w.ipam.assignIP({ ip: "10.0.0.1", ...limit })];
+    for (const error of await Promise.all(calls.map(errorOf))) {
+      expect(error).toMatchObject({
+        code: "InsufficientIPsByHandle",
+        message: expect.stringContaining("handle vm has 0"),
+      });
+    }
+    expect((await w.all("IPAMHandle"))[0]?.spec.block).toEqual(block);
+  });
+
+  test("rows that a crash left pending are confirmed by the next call, also where it needs no block", async () => {
+    await using w = await world({ pools: [["10.0.0.0/24", 26]], blockOrder: () => 0n });
+    await w.ipam.autoAssign({ ...ask, num4: 1 });
+    w.meddler = failing("create", "IPAMBlock", "Unavailable", 1);
+    await errorOf(w.ipam.claimAffinity("10.0.0.128/26", { affinityType: "host", host: "host-a" }));
+    expect((await w.ipam.autoAssign({ ...ask, num4: 1 })).v4?.ips).toEqual(["10.0.0.1/26"]);
+    expect((await w.all("BlockAffinity")).map(({ spec }) => spec.state)).toEqual(["confirmed", "confirmed"]);
+  });
+
   test("T30: two lost races leave an exact count", async () => {
     await using w = await world({ pools: [["10.0.0.0/26", 26]] });
     w.meddler = failing("update", "IPAMBlock", "Conflict", 2);

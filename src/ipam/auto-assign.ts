@@ -1,51 +1,21 @@
-/** autoAssign: addresses for a handle out of the host's own blocks, of newly claimed ones, or borrowed. */
+/**
+ * autoAssign: configuration and pools, then addresses out of the host's own blocks, out of newly claimed ones, and
+ * (unless affinity is strict) borrowed from others.
+ */
 import { blockName } from "../api/names.ts";
-import type { AttributeMap, BlockAffinity } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
-import { rangeCovering } from "../net/address-set.ts";
-import { formatCidr, parseCidr } from "../net/cidr.ts";
-import { affinityText } from "./affinity.ts";
-import { commit } from "./allocation.ts";
+import { formatCidr } from "../net/cidr.ts";
 import { type AutoAssignResult, type IPAMAssignments, rememberPartial } from "./assignments.ts";
-import { collect, type HostReservedAttr, maskedAddress, rangeOf } from "./block.ts";
-import { allocate } from "./block-changes.ts";
+import { type AutoAssignArgs, checkArguments } from "./auto-assign-args.ts";
+import { collect } from "./block.ts";
 import { DEFAULT_MAX_BLOCKS_PER_HOST } from "./config.ts";
-import { type Context, found, type LoadedBlock, loadBlock } from "./context.ts";
-import { IpamError, isIpamError } from "./errors.ts";
-import { checkHandle } from "./handle.ts";
-import { existingAddresses } from "./max-alloc.ts";
-import type { Labelled } from "./nodes.ts";
-import { checkFamily, type IntendedUse } from "./pools.ts";
-import { retryLostRaces } from "./retry.ts";
-import { blocksToBorrow, claimNewBlock, type Knowledge, know, ownBlock, prepareSearch, type Search } from "./search.ts";
-
-export interface AutoAssignArgs {
-  /** Number of IPv4 addresses. Default 0. */
-  readonly num4?: number | undefined;
-  /** Number of IPv6 addresses. Default 0. */
-  readonly num6?: number | undefined;
-  /** Handle to release them by. Default: none. */
-  readonly handleID?: string | undefined;
-  /** Attributes of the active owner; `node` should be among them. */
-  readonly attrs?: AttributeMap | undefined;
-  /** Host that asks. Default: this one's name, lower-cased. */
-  readonly hostname?: string | undefined;
-  /** CIDRs of the pools to draw from. Default: every automatic one that selects node and namespace. */
-  readonly ipv4Pools?: readonly string[] | undefined;
-  readonly ipv6Pools?: readonly string[] | undefined;
-  /** Most blocks the host may own; the configuration's limit holds as well. Default 0: only that one. */
-  readonly maxBlocksPerHost?: number | undefined;
-  /** What new blocks keep back for a Windows host. */
-  readonly hostReservedAttrIPv4s?: HostReservedAttr | undefined;
-  readonly hostReservedAttrIPv6s?: HostReservedAttr | undefined;
-  /** What the addresses are for. Required. */
-  readonly intendedUse: IntendedUse;
-  /** Most addresses of one family the handle may have; what it has is given again. Default 0: no limit. */
-  readonly maxAllocToHandlePerIPVersion?: number | undefined;
-  /** The namespace that pools are selected by. Default: one without labels. */
-  readonly namespace?: Labelled | undefined;
-}
+import type { Context } from "./context.ts";
+import { IpamError } from "./errors.ts";
+import { Hand, takeFrom } from "./hand.ts";
+import { type Knowledge, know } from "./knowledge.ts";
+import { blocksToBorrow, claimNewBlock } from "./new-block.ts";
+import { ownBlocks, prepareSearch } from "./search.ts";
 
 interface Request extends Knowledge {
   readonly args: AutoAssignArgs;
@@ -79,18 +49,6 @@ export async function autoAssign(
   return result;
 }
 
-function checkArguments(args: AutoAssignArgs): void {
-  const { num4 = 0, num6 = 0, intendedUse, handleID, ipv4Pools = [], ipv6Pools = [] } = args;
-  if (!intendedUse) throw new IpamError("UseRequired", "must specify the intended use when assigning an IP");
-  for (const [name, number] of Object.entries({ num4, num6 })) {
-    if (Number.isSafeInteger(number) && number >= 0) continue;
-    throw new IpamError("InvalidArgument", `${name} must be a whole number, at least 0: ${number}`);
-  }
-  checkHandle(handleID);
-  checkFamily(ipv4Pools, 4);
-  checkFamily(ipv6Pools, 6);
-}
-
 async function assignFamily(
   request: Request,
   version: IpVersion,
@@ -112,69 +70,12 @@ async function assignFamily(
   }
 }
 
-/** What one family's call has in hand so far. */
-class Hand {
-  readonly search: Search;
-  readonly args: AutoAssignArgs;
-  readonly #count: number;
-  /** Names of the host's blocks. */
-  readonly owned: Set<string>;
-  #ips: readonly string[] = [];
-  readonly #msgs = new Set<string>();
-
-  constructor(search: Search, args: AutoAssignArgs, count: number) {
-    this.search = search;
-    this.args = args;
-    this.#count = count;
-    this.owned = new Set(search.rows.map(({ spec }) => blockName(spec.cidr)));
-  }
-
-  get short(): number {
-    return this.#count - this.#ips.length;
-  }
-
-  add(ips: readonly string[]): void {
-    this.#ips = [...this.#ips, ...ips];
-  }
-
-  /** What the handle has already is all it gets. */
-  settle(existing: readonly string[]): void {
-    this.#ips = existing.slice(0, this.#count);
-  }
-
-  note(message: string): void {
-    this.#msgs.add(message);
-  }
-
-  get count(): number {
-    return this.#count;
-  }
-
-  assignments(): IPAMAssignments {
-    const { version, reserved } = this.search;
-    return {
-      ips: this.#ips,
-      ipVersion: version,
-      numRequested: this.#count,
-      hostReservedAttr: reserved ?? null,
-      msgs: [...this.#msgs],
-    };
-  }
-}
-
 async function fillFromOwnBlocks(hand: Hand): Promise<void> {
-  const { search } = hand;
-  for (const row of search.rows) {
+  for await (const [row, loaded] of ownBlocks(hand.search)) {
+    if (loaded) await takeFrom(hand, loaded);
+    else hand.owned.delete(blockName(row.spec.cidr));
     if (hand.short === 0) return;
-    if (rangeCovering(search.reservations, parseCidr(row.spec.cidr)!)) continue;
-    await fillFromOwn(hand, row);
   }
-}
-
-async function fillFromOwn(hand: Hand, row: BlockAffinity): Promise<void> {
-  const loaded = await ownBlock(hand.search, row);
-  if (loaded) await takeFrom(hand, loaded);
-  else hand.owned.delete(blockName(row.spec.cidr));
 }
 
 /** The cap gates claims, and nothing else. Returns the error to end with where it was met. */
@@ -220,38 +121,4 @@ async function borrow(hand: Hand, sayWhereNothingIsLeft: boolean): Promise<void>
     exhausted.push(formatCidr(pool.cidr));
   }
   if (exhausted.length > 0 && sayWhereNothingIsLeft) hand.note(`No IPs available in pools: [${exhausted.join(" ")}]`);
-}
-
-/** Takes what one block has, up to what is short; where someone else writes it first, from what they left. */
-async function takeFrom(hand: Hand, loaded: LoadedBlock): Promise<void> {
-  const { context, options, cooldownSeconds } = hand.search;
-  let current: LoadedBlock | undefined = loaded;
-  await retryLostRaces(
-    async () => {
-      current ??= await found(loadBlock(context, rangeOf(loaded.block), cooldownSeconds, options));
-      const block = current?.block;
-      current = undefined;
-      if (block) await takeOnce(hand, block);
-    },
-    {
-      what: `assigning addresses in block ${loaded.block.spec.cidr} to handle ${hand.args.handleID}`,
-      ...options,
-      lost: ["Conflict", "NotFound", "HandleBusy"],
-    },
-  );
-}
-
-async function takeOnce(hand: Hand, before: LoadedBlock["block"]): Promise<void> {
-  const { search, args } = hand;
-  const { context, options, owner, config, reservations } = search;
-  if (config.strictAffinity && before.spec.affinity !== affinityText(owner)) return;
-  const { block: after, ordinals } = allocate(before, hand.short, args, reservations);
-  if (ordinals.length === 0) return;
-  try {
-    await commit(context, args, { before, after, ordinals }, options);
-    hand.add(ordinals.map((ordinal) => maskedAddress(before, ordinal)));
-  } catch (error) {
-    if (!isIpamError(error, "MaxAllocReached")) throw error;
-    hand.settle(await existingAddresses(search, args, hand.count));
-  }
 }

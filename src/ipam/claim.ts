@@ -1,10 +1,10 @@
 /**
- * Claims and gives up blocks in two phases, so that every race has one winner and every crash leaves something the next
- * call recovers from: row pending, block, row confirmed; and row pendingDeletion, block, row gone.
+ * Claims blocks in two phases, so that every race has one winner and every crash leaves something the next call
+ * recovers from: row pending, block, row confirmed.
  */
 import type { BlockAffinity, IPAMBlock } from "../api/v3.ts";
 import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
-import { type Cidr, formatCidr, parseCidr } from "../net/cidr.ts";
+import { type Cidr, formatCidr } from "../net/cidr.ts";
 import {
   type AffinityConfig,
   affinityText,
@@ -12,15 +12,16 @@ import {
   getAffinity,
   isConfirmed,
   pendingAffinity,
-  rowOwner,
+  rowRange,
   withState,
 } from "./affinity.ts";
-import { collect, type HostReservedAttr, isEmpty, newBlock, sequenceOf, withoutAffinity } from "./block.ts";
+import { collect, type HostReservedAttr, newBlock } from "./block.ts";
 import { type Context, found, type LoadedBlock, loadBlock, writeBlock } from "./context.ts";
-import { IpamError, TransientError } from "./errors.ts";
+import { TransientError } from "./errors.ts";
+import { deleteQuietly } from "./give-up.ts";
 import type { LostRace } from "./retry.ts";
 
-/** What an attempt to claim or give up a block can end in because someone else acted on it. */
+/** What an attempt to claim a block can end in because someone else acted on it. */
 export const CLAIM_RACES: readonly LostRace[] = ["Conflict", "AlreadyExists", "NotFound"];
 
 /** For whom, and how, blocks are claimed. */
@@ -72,12 +73,6 @@ function pendingAgain(
   return row.spec.state === "pending" ? row : withState(context, row, "pending", options);
 }
 
-function rowRange({ metadata, spec }: BlockAffinity): Cidr {
-  const cidr = parseCidr(spec.cidr);
-  if (cidr) return cidr;
-  throw new IpamError("MalformedBlock", `BlockAffinity "${metadata.name}": spec.cidr "${spec.cidr}" is not a CIDR`);
-}
-
 async function createBlock(
   context: Context,
   claimer: Claimer,
@@ -121,66 +116,4 @@ async function confirm(
     const now = await getAffinity(context, owner, rowRange(row), options);
     if (now.spec.state !== "confirmed") throw error;
   }
-}
-
-/** A row that proves nothing can wait for its host's next call. */
-async function deleteQuietly({ datastore, warn }: Context, row: BlockAffinity, options: CallOptions): Promise<void> {
-  await datastore.delete(row, options).catch((error: unknown) => {
-    options.signal?.throwIfAborted();
-    warn(`BlockAffinity "${row.metadata.name}" is left behind: ${error}`);
-  });
-}
-
-export interface GiveUp {
-  readonly requireEmpty: boolean;
-  /** Only the block as it was at this number. */
-  readonly requiredSequence?: bigint | undefined;
-  readonly cooldownSeconds: number;
-}
-
-/**
- * Gives up one block: it is deleted when empty, otherwise it stays without an owner. A row without a block is deleted:
- * nobody else would.
- * @throws IpamError BlockNotEmpty; TransientError BlockClaimConflict; DatastoreError Conflict, NotFound (no such row)
- */
-export async function giveUpBlock(
-  context: Context,
-  owner: AffinityConfig,
-  cidr: Cidr,
-  how: GiveUp,
-  options: CallOptions,
-): Promise<void> {
-  const row = await getAffinity(context, owner, cidr, options);
-  if (affinityText(rowOwner(row)) !== affinityText(owner)) throw claimConflict(cidr, affinityText(rowOwner(row)));
-  const loaded = await found(loadBlock(context, cidr, how.cooldownSeconds, options));
-  if (!loaded) return context.datastore.delete(row, options);
-  await checkGiveUp(context, owner, row, loaded.block, how, options);
-  const marked = await withState(context, row, "pendingDeletion", options);
-  if (isEmpty(loaded.block)) await deleteBlock(context, loaded.stored, options);
-  else await writeBlock(context, withoutAffinity(loaded.block), options);
-  await found(context.datastore.delete(marked, options));
-}
-
-async function checkGiveUp(
-  context: Context,
-  owner: AffinityConfig,
-  row: BlockAffinity,
-  block: IPAMBlock,
-  { requireEmpty, requiredSequence }: GiveUp,
-  options: CallOptions,
-): Promise<void> {
-  const { affinity, cidr } = block.spec;
-  if (requiredSequence !== undefined && requiredSequence !== sequenceOf(block)) {
-    throw new TransientError("StaleAffinity", `block ${cidr} was written since it was listed`);
-  }
-  if (affinity && affinity !== affinityText(owner)) {
-    await deleteQuietly(context, row, options);
-    throw claimConflict(rowRange(row), affinity);
-  }
-  if (requireEmpty && !isEmpty(block)) throw new IpamError("BlockNotEmpty", `block '${cidr}' is not empty`);
-}
-
-/** Deletes a block at the revision read. One that is gone is what was wanted. */
-export async function deleteBlock({ datastore }: Context, stored: IPAMBlock, options: CallOptions): Promise<void> {
-  await found(datastore.delete(stored, options));
 }

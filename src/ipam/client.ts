@@ -5,10 +5,11 @@ import type { CallOptions, Datastore } from "../datastore/datastore.ts";
 import type { AffinityConfig } from "./affinity.ts";
 import { type AssignIPArgs, assignIP } from "./assign-ip.ts";
 import type { AutoAssignResult } from "./assignments.ts";
-import { type AutoAssignArgs, autoAssign } from "./auto-assign.ts";
+import { autoAssign } from "./auto-assign.ts";
+import type { AutoAssignArgs } from "./auto-assign-args.ts";
 import { type BlockOrder, hashedOrder } from "./block-order.ts";
 import { type ConfigChanges, getIPAMConfig, type IPAMConfig, type SetConfigResult, setIPAMConfig } from "./config.ts";
-import { type Context, sequenceNumbers } from "./context.ts";
+import { type Context, saidOnce, sequenceNumbers } from "./context.ts";
 import { garbageCollectColdIPs } from "./cooldown.ts";
 import { type BlockArgs, type EnsuredBlocks, ensureBlock } from "./ensure-block.ts";
 import { type AssignmentAttributes, getAssignmentAttributes, ipsByHandle } from "./lookup.ts";
@@ -44,7 +45,10 @@ export interface IpamOptions {
   readonly windowsHost?: boolean;
   /** Name of the calling host, where a call names none. Default: the system's host name, lower-cased. */
   readonly hostname?: string;
-  /** Told of objects that cannot be read, and of clean-up that failed without costing the call. Default: a warning of the process. */
+  /**
+   * Told once of each object that cannot be read, and of clean-up that failed without costing the call. Default: a
+   * warning of the process.
+   */
   readonly warn?: (message: string) => void;
 }
 
@@ -129,7 +133,8 @@ export interface Ipam {
 /** Opens the library over a datastore, which stays the caller's to close. */
 export function createIpam(options: IpamOptions): Ipam {
   const { datastore, windowsHost = process.platform === "win32", clock = () => new Date() } = options;
-  const { nodes = anyNode, blockOrder = hashedOrder, warn = (message) => process.emitWarning(message) } = options;
+  const { nodes = anyNode, blockOrder = hashedOrder } = options;
+  const warn = saidOnce(options.warn ?? ((message) => process.emitWarning(message)));
   const hostname = () => options.hostname ?? osHostname().trim().toLowerCase();
   const firstSequenceNumber = sequenceNumbers(clock);
   const context: Context = { datastore, clock, blockOrder, nodes, windowsHost, hostname, warn, firstSequenceNumber };

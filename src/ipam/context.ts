@@ -3,11 +3,13 @@ import { SINGLETON_NAME } from "../api/installation.ts";
 import { blockName } from "../api/names.ts";
 import type { IPAMBlock, IPPool } from "../api/v3.ts";
 import { type CallOptions, type Datastore, isDatastoreError } from "../datastore/datastore.ts";
+import type { AddressSet } from "../net/address-set.ts";
 import { type Cidr, formatCidr } from "../net/cidr.ts";
 import { checkBlock, collect, nextVersion, problemOf } from "./block.ts";
 import type { BlockOrder } from "./block-order.ts";
 import { configViolations, effectiveConfig, getIPAMConfig, type IPAMConfig } from "./config.ts";
 import type { NodeReader } from "./nodes.ts";
+import { reservedAddresses } from "./reserved.ts";
 
 export interface Context {
   readonly datastore: Datastore;
@@ -33,6 +35,19 @@ export function sequenceNumbers(clock: () => Date): () => bigint {
     const now = BigInt(clock().getTime()) * 1_000_000n;
     last = now > last ? now : last + 1_000_000n;
     return last;
+  };
+}
+
+const MOST_REMEMBERED = 1024;
+
+/** Says each thing once: what is wrong with an object is met again by every call. */
+export function saidOnce(warn: (message: string) => void): (message: string) => void {
+  const said = new Set<string>();
+  return (message) => {
+    if (said.has(message)) return;
+    if (said.size >= MOST_REMEMBERED) said.clear();
+    said.add(message);
+    warn(message);
   };
 }
 
@@ -95,6 +110,13 @@ export async function listPools({ datastore, warn }: Context, options: CallOptio
   const { items, malformed } = await datastore.list("IPPool", options);
   for (const { name, reason } of malformed) warn(`IPPool "${name}" is passed over: ${reason}`);
   return items;
+}
+
+/** All reserved addresses; reservations that cannot be read are named in a warning. */
+export async function listReservations({ datastore, warn }: Context, options: CallOptions): Promise<AddressSet> {
+  const { items, malformed } = await datastore.list("IPReservation", options);
+  for (const { name, reason } of malformed) warn(`IPReservation "${name}" is passed over: ${reason}`);
+  return reservedAddresses(items);
 }
 
 /** The value, or undefined where the object does not exist. */

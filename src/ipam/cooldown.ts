@@ -2,9 +2,9 @@
 import type { IPAMBlock } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
 import { checkBlock, collect, isEmpty } from "./block.ts";
-import { deleteBlock } from "./claim.ts";
 import type { IPAMConfig } from "./config.ts";
 import { type Context, writeBlock } from "./context.ts";
+import { deleteBlock } from "./give-up.ts";
 
 /**
  * Frees what has cooled down in the block as given: one write at the revision it was read at, none where there is

@@ -1,39 +1,43 @@
-/** A host that its pool no longer selects gives up a block with the block's last address. */
+/** A host gives up the empty blocks of a pool that no longer selects it. */
 import type { IPAMBlock } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
-import { affinityText, ownerOf } from "./affinity.ts";
+import type { Cidr } from "../net/cidr.ts";
+import { type AffinityConfig, ownerOf } from "./affinity.ts";
 import { isEmpty, rangeOf } from "./block.ts";
-import { giveUpBlock } from "./claim.ts";
 import { type Context, listPools } from "./context.ts";
-import { isEnabled, poolAround, poolsOf, selectsAllNodes, selectsNode } from "./pools.ts";
-import { retryLostRaces } from "./retry.ts";
-import { unlessKept } from "./search.ts";
+import { giveUpIfEmpty } from "./give-up.ts";
+import type { Labelled } from "./nodes.ts";
+import { isEnabled, type Pool, poolAround, poolsOf, selectsAllNodes, selectsNode } from "./pools.ts";
 
-interface AfterRelease {
+export interface Settling {
   readonly context: Context;
   readonly options: CallOptions;
   readonly cooldownSeconds: number;
 }
 
-/** The addresses are released by now: whatever fails here is told, and left to the host's next autoAssign. */
-export async function giveUpIfDeselected(after: AfterRelease, block: IPAMBlock): Promise<void> {
-  try {
-    if (isEmpty(block)) await giveUp(after, block);
-  } catch (error) {
-    after.context.warn(`block ${block.spec.cidr} of ${block.spec.affinity} is not given up: ${error}`);
-  }
+/** A block in no enabled pool stays: nothing says that it is no longer wanted. */
+export async function giveUpDeselected(
+  settling: Settling,
+  owner: AffinityConfig,
+  cidr: Cidr,
+  pools: readonly Pool[],
+  readNode: () => Promise<Labelled | undefined>,
+): Promise<void> {
+  const pool = poolAround(pools.filter(isEnabled), cidr);
+  if (!pool || selectsAllNodes(pool.source)) return;
+  const node = await readNode();
+  if (node && !selectsNode(pool.source, node)) await giveUpIfEmpty(settling, owner, cidr);
 }
 
-async function giveUp({ context, options, cooldownSeconds }: AfterRelease, block: IPAMBlock): Promise<void> {
-  const owner = ownerOf(block);
-  const pool = poolAround(poolsOf(await listPools(context, options)).filter(isEnabled), rangeOf(block));
-  if (!owner || !pool || selectsAllNodes(pool.source)) return;
-  const node = await context.nodes(owner.host, options);
-  if (!node || selectsNode(pool.source, node)) return;
-  const how = { requireEmpty: true, cooldownSeconds };
-  const what = `giving up block ${block.spec.cidr} of ${affinityText(owner)}`;
-  await retryLostRaces(() => unlessKept(giveUpBlock(context, owner, rangeOf(block), how, options)), {
-    what,
-    ...options,
-  });
+/** After a release. The addresses are free by now: what fails here is told, and left to the host's next autoAssign. */
+export async function settle(settling: Settling, block: IPAMBlock): Promise<void> {
+  const { context, options } = settling;
+  try {
+    const owner = isEmpty(block) ? ownerOf(block) : undefined;
+    if (!owner) return;
+    const pools = poolsOf(await listPools(context, options));
+    await giveUpDeselected(settling, owner, rangeOf(block), pools, () => context.nodes(owner.host, options));
+  } catch (error) {
+    context.warn(`block ${block.spec.cidr} of ${block.spec.affinity} is not given up: ${error}`);
+  }
 }

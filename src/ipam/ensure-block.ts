@@ -1,13 +1,13 @@
 /** ensureBlock: a host has a block in a family, with the addresses it needs for itself kept back. */
 import type { CallOptions } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
-import { rangeCovering } from "../net/address-set.ts";
-import { parseCidr } from "../net/cidr.ts";
 import type { HostReservedAttr } from "./block.ts";
 import type { Context, LoadedBlock } from "./context.ts";
 import { IpamError } from "./errors.ts";
+import { type Knowledge, know } from "./knowledge.ts";
+import { claimNewBlock } from "./new-block.ts";
 import { checkFamily } from "./pools.ts";
-import { claimNewBlock, type Knowledge, know, ownBlock, prepareSearch, type Search } from "./search.ts";
+import { ownBlocks, prepareSearch, type Search } from "./search.ts";
 
 export interface BlockArgs {
   /** Host that asks. Default: this one's name, lower-cased. */
@@ -50,9 +50,7 @@ async function ensureFamily(
 
 /** A full block is as good as any: it is there. */
 async function firstOwnBlock(search: Search): Promise<LoadedBlock | undefined> {
-  for (const row of search.rows) {
-    if (rangeCovering(search.reservations, parseCidr(row.spec.cidr)!)) continue;
-    const loaded = await ownBlock(search, row);
+  for await (const [, loaded] of ownBlocks(search)) {
     if (loaded) return loaded;
   }
   return undefined;

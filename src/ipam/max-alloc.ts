@@ -4,7 +4,7 @@ import type { IpVersion } from "../net/address.ts";
 import type { Taker } from "./allocation.ts";
 import { maskedAddress, rangeOf } from "./block.ts";
 import type { Context } from "./context.ts";
-import { IpamError, TransientError } from "./errors.ts";
+import { IpamError, isIpamError, TransientError } from "./errors.ts";
 import { findHandle } from "./handle.ts";
 import { blocksOfHandle } from "./lookup.ts";
 
@@ -33,4 +33,16 @@ export async function existingAddresses(reader: Reader, taker: Taker, count: num
   const words = `handle ${handleID} has ${existing.length} address(es), ${count} are required, at most ${most} allowed`;
   if (count > most) throw new IpamError("InsufficientIPsByHandle", words);
   throw new TransientError("HandleBusy", words);
+}
+
+/** A handle that stays short of what it counts is not being worked on: someone left its count too high. */
+export async function unlessOvercounted<T>(taking: Promise<T>): Promise<T> {
+  try {
+    return await taking;
+  } catch (error) {
+    if (!isIpamError(error, "MaxRetries") || !(error.cause instanceof TransientError)) throw error;
+    if (error.cause.code !== "HandleBusy") throw error;
+    const details = ["its object counts more addresses than it holds: release the handle, or correct the count"];
+    throw new IpamError("InsufficientIPsByHandle", error.cause.message, { cause: error, details });
+  }
 }

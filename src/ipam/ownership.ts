@@ -1,13 +1,14 @@
 /** Claims and gives up blocks in bulk: a range's, a host's, a pool's. */
-import type { BlockAffinity, IPAMBlock } from "../api/v3.ts";
+import type { IPAMBlock } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
 import { type Cidr, contains, formatCidr, parseCidr, size } from "../net/cidr.ts";
 import { type AffinityConfig, listAffinities, ownerOf, rowOwner } from "./affinity.ts";
 import { rememberPartial } from "./assignments.ts";
 import { rangeOf } from "./block.ts";
-import { CLAIM_RACES, claimBlock, giveUpBlock } from "./claim.ts";
+import { CLAIM_RACES, claimBlock } from "./claim.ts";
 import { type Context, configFor, cooldownFor, listPools } from "./context.ts";
 import { IpamError, TransientError } from "./errors.ts";
+import { type GivingUp, giveUp } from "./give-up.ts";
 import { isEnabled, poolAround, poolsOf } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
 
@@ -66,31 +67,8 @@ function withPartial(error: unknown, partial: ClaimResult): unknown {
   return error;
 }
 
-interface GivingUp {
-  readonly context: Context;
-  readonly options: CallOptions;
-  readonly cooldownSeconds: number;
-  readonly requireEmpty: boolean;
-}
-
 async function givingUp(context: Context, requireEmpty: boolean, options: CallOptions): Promise<GivingUp> {
   return { context, options, requireEmpty, cooldownSeconds: await cooldownFor(context, options) };
-}
-
-/** What is another's, or gone, is nothing to give up. */
-async function giveUpOne(how: GivingUp, owner: AffinityConfig, block: Cidr): Promise<void> {
-  const { context, options } = how;
-  const attempt = () => unlessOthers(giveUpBlock(context, owner, block, how, options));
-  await retryLostRaces(attempt, { what: `giving up block ${formatCidr(block)}`, ...options });
-}
-
-async function unlessOthers(giveUp: Promise<void>): Promise<void> {
-  try {
-    await giveUp;
-  } catch (error) {
-    const isGone = (error as { code?: unknown }).code === "NotFound";
-    if (!isGone && !(error instanceof TransientError)) throw error;
-  }
 }
 
 /** Blocks that were given up before one turns out not to be empty stay given up. */
@@ -103,7 +81,7 @@ export async function releaseAffinity(
 ): Promise<void> {
   const blocks = await blocksIn(context, cidr, options);
   const how = await givingUp(context, mustBeEmpty, options);
-  for (const block of blocks) await giveUpOne(how, { affinityType: "host", host }, block);
+  for (const block of blocks) await giveUp(how, { affinityType: "host", host }, block);
 }
 
 export async function releaseBlockAffinity(
@@ -113,7 +91,7 @@ export async function releaseBlockAffinity(
   options: CallOptions,
 ): Promise<void> {
   const owner = ownerOf(block);
-  if (owner) await giveUpOne(await givingUp(context, mustBeEmpty, options), owner, rangeOf(block));
+  if (owner) await giveUp(await givingUp(context, mustBeEmpty, options), owner, rangeOf(block));
 }
 
 /** Every block is tried; the last error is thrown. */
@@ -130,7 +108,7 @@ export async function releaseHostAffinities(
   ];
   const errors: unknown[] = [];
   for (const row of rows) {
-    await giveUpOne(how, owner, parseCidr(row.spec.cidr)!).catch((error: unknown) => errors.push(error));
+    await giveUp(how, owner, parseCidr(row.spec.cidr)!).catch((error: unknown) => errors.push(error));
     options.signal?.throwIfAborted();
   }
   if (errors.length > 0) throw errors.at(-1);
@@ -145,14 +123,10 @@ export async function releasePoolAffinities(context: Context, cidr: string, opti
   for (const { name, reason } of malformed) context.warn(`BlockAffinity "${name}" is passed over: ${reason}`);
   for (const row of items) {
     const block = parseCidr(row.spec.cidr);
-    if (block && beginsIn(pool, block)) await giveUpRow(how, row, block);
+    if (block && beginsIn(pool, block)) await giveUp(how, rowOwner(row), block);
   }
 }
 
 function beginsIn(pool: Cidr, { version, base }: Cidr): boolean {
   return contains(pool, { version, base, prefix: version === 4 ? 32 : 128 });
-}
-
-function giveUpRow(how: GivingUp, row: BlockAffinity, block: Cidr): Promise<void> {
-  return giveUpOne(how, rowOwner(row), block);
 }

@@ -8,7 +8,6 @@ import { type Cidr, contains, formatCidr } from "../net/cidr.ts";
 import { rememberPartial } from "./assignments.ts";
 import { addressAt, addressFrom, collect, isEmpty, ordinalOf, rangeOf, sequenceAt } from "./block.ts";
 import { ordinalsOfHandle, type ReleaseRequest, release, releaseHandle } from "./block-changes.ts";
-import { deleteBlock } from "./claim.ts";
 import {
   type Context,
   cooldownFor,
@@ -19,7 +18,8 @@ import {
   loadBlock,
   writeBlock,
 } from "./context.ts";
-import { giveUpIfDeselected } from "./deselected.ts";
+import { settle } from "./deselected.ts";
+import { deleteBlock } from "./give-up.ts";
 import { findHandle, lowerHandles } from "./handle.ts";
 import { noSuchHandle, rangesOf } from "./lookup.ts";
 import { blockOf, poolFor, poolsOf } from "./pools.ts";
@@ -137,7 +137,7 @@ async function releaseGroup(
   });
   if (!result) return { unallocated: [...once.keys()], processed: releases };
   await lowerCounts(releasing, cidr, result.handles, known);
-  await giveUpIfDeselected(releasing, result.block);
+  await settle(releasing, result.block);
   const unallocated = result.idle.map((ordinal) => formatAddress(addressAt(cidr, ordinal)));
   return { unallocated, processed: releases };
 }
@@ -196,7 +196,7 @@ export async function releaseByHandle(context: Context, handle: string, options:
     const cached = known && new Map([[handleName(handleID), known]]);
     known = undefined;
     await lowerCounts(releasing, cidr, new Map([[handleID, result.ordinals.length]]), cached);
-    await giveUpIfDeselected(releasing, result.block);
+    await settle(releasing, result.block);
   }
 }
 

@@ -5,9 +5,9 @@ import type { IpVersion } from "../net/address.ts";
 import { type AddressSet, addressSet, sizeOfDifference, union } from "../net/address-set.ts";
 import { formatCidr, overlaps, size } from "../net/cidr.ts";
 import { freeOrdinals, isCooling, rangeOf } from "./block.ts";
-import { type Context, listBlocks, listPools } from "./context.ts";
+import { type Context, listBlocks, listPools, listReservations } from "./context.ts";
 import { type Pool, poolsOf } from "./pools.ts";
-import { reservedAddresses, reservedIn, saturated } from "./reserved.ts";
+import { reservedIn, saturated } from "./reserved.ts";
 
 /** Counts of addresses; none is above 2^63-1. */
 export interface Utilization {
@@ -44,7 +44,7 @@ export async function getUtilization(
   options: CallOptions,
 ): Promise<PoolUtilization[]> {
   const pools = poolsOf(await listPools(context, options));
-  const reserved = reservedAddresses((await context.datastore.list("IPReservation", options)).items);
+  const reserved = await listReservations(context, options);
   const { blocks } = await listBlocks(context, options);
   const ofPool = new Map<Pool | undefined, IPAMBlock[]>();
   for (const block of blocks) {

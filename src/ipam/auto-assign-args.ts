@@ -1,0 +1,47 @@
+/** What autoAssign is asked, and what cannot be asked. */
+import type { AttributeMap } from "../api/v3.ts";
+import type { HostReservedAttr } from "./block.ts";
+import { IpamError } from "./errors.ts";
+import { checkHandle } from "./handle.ts";
+import type { Labelled } from "./nodes.ts";
+import { checkFamily, type IntendedUse } from "./pools.ts";
+
+export interface AutoAssignArgs {
+  /** Number of IPv4 addresses. Default 0. */
+  readonly num4?: number | undefined;
+  /** Number of IPv6 addresses. Default 0. */
+  readonly num6?: number | undefined;
+  /** Handle to release them by. Default: none. */
+  readonly handleID?: string | undefined;
+  /** Attributes of the active owner; `node` should be among them. */
+  readonly attrs?: AttributeMap | undefined;
+  /** Host that asks. Default: this one's name, lower-cased. */
+  readonly hostname?: string | undefined;
+  /** CIDRs of the pools to draw from. Default: every automatic one that selects node and namespace. */
+  readonly ipv4Pools?: readonly string[] | undefined;
+  readonly ipv6Pools?: readonly string[] | undefined;
+  /** Most blocks the host may own; the configuration's limit holds as well. Default 0: only that one. */
+  readonly maxBlocksPerHost?: number | undefined;
+  /** What new blocks keep back for a Windows host. */
+  readonly hostReservedAttrIPv4s?: HostReservedAttr | undefined;
+  readonly hostReservedAttrIPv6s?: HostReservedAttr | undefined;
+  /** What the addresses are for. Required. */
+  readonly intendedUse: IntendedUse;
+  /** Most addresses of one family the handle may have; what it has is given again. Default 0: no limit. */
+  readonly maxAllocToHandlePerIPVersion?: number | undefined;
+  /** The namespace that pools are selected by. Default: one without labels. */
+  readonly namespace?: Labelled | undefined;
+}
+
+/** @throws IpamError UseRequired, InvalidArgument, InvalidHandle */
+export function checkArguments(args: AutoAssignArgs): void {
+  const { num4 = 0, num6 = 0, intendedUse, handleID, ipv4Pools = [], ipv6Pools = [] } = args;
+  if (!intendedUse) throw new IpamError("UseRequired", "must specify the intended use when assigning an IP");
+  for (const [name, number] of Object.entries({ num4, num6 })) {
+    if (Number.isSafeInteger(number) && number >= 0) continue;
+    throw new IpamError("InvalidArgument", `${name} must be a whole number, at least 0: ${number}`);
+  }
+  checkHandle(handleID);
+  checkFamily(ipv4Pools, 4);
+  checkFamily(ipv6Pools, 6);
+}

@@ -1,0 +1,113 @@
+/** Gives up blocks: row pendingDeletion, block deleted or left without an owner, row gone. */
+import type { BlockAffinity, IPAMBlock } from "../api/v3.ts";
+import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
+import { type Cidr, formatCidr } from "../net/cidr.ts";
+import {
+  type AffinityConfig,
+  affinityText,
+  claimConflict,
+  getAffinity,
+  rowOwner,
+  rowRange,
+  withState,
+} from "./affinity.ts";
+import { isEmpty, sequenceOf, withoutAffinity } from "./block.ts";
+import { type Context, found, loadBlock, writeBlock } from "./context.ts";
+import { IpamError, isIpamError, TransientError } from "./errors.ts";
+import { retryLostRaces } from "./retry.ts";
+
+export interface GiveUp {
+  readonly requireEmpty: boolean;
+  /** Only the block as it was at this number. */
+  readonly requiredSequence?: bigint | undefined;
+  readonly cooldownSeconds: number;
+}
+
+/**
+ * Gives up one block: it is deleted when empty, otherwise it stays without an owner. A row without a block is deleted:
+ * nobody else would.
+ * @throws IpamError BlockNotEmpty; TransientError BlockClaimConflict; DatastoreError Conflict, NotFound (no such row)
+ */
+export async function giveUpBlock(
+  context: Context,
+  owner: AffinityConfig,
+  cidr: Cidr,
+  how: GiveUp,
+  options: CallOptions,
+): Promise<void> {
+  const row = await getAffinity(context, owner, cidr, options);
+  if (affinityText(rowOwner(row)) !== affinityText(owner)) throw claimConflict(cidr, affinityText(rowOwner(row)));
+  const loaded = await found(loadBlock(context, cidr, how.cooldownSeconds, options));
+  if (!loaded) return context.datastore.delete(row, options);
+  await checkGiveUp(context, owner, row, loaded.block, how, options);
+  const marked = await withState(context, row, "pendingDeletion", options);
+  if (isEmpty(loaded.block)) await deleteBlock(context, loaded.stored, options);
+  else await writeBlock(context, withoutAffinity(loaded.block), options);
+  await found(context.datastore.delete(marked, options));
+}
+
+async function checkGiveUp(
+  context: Context,
+  owner: AffinityConfig,
+  row: BlockAffinity,
+  block: IPAMBlock,
+  { requireEmpty, requiredSequence }: GiveUp,
+  options: CallOptions,
+): Promise<void> {
+  const { affinity, cidr } = block.spec;
+  if (requiredSequence !== undefined && requiredSequence !== sequenceOf(block)) {
+    throw new TransientError("StaleAffinity", `block ${cidr} was written since it was listed`);
+  }
+  if (affinity && affinity !== affinityText(owner)) {
+    await deleteQuietly(context, row, options);
+    throw claimConflict(rowRange(row), affinity);
+  }
+  if (requireEmpty && !isEmpty(block)) throw new IpamError("BlockNotEmpty", `block '${cidr}' is not empty`);
+}
+
+/** Deletes a block at the revision read. One that is gone is what was wanted. */
+export async function deleteBlock({ datastore }: Context, stored: IPAMBlock, options: CallOptions): Promise<void> {
+  await found(datastore.delete(stored, options));
+}
+
+/** A call that gives up blocks. */
+export interface GivingUp extends GiveUp {
+  readonly context: Context;
+  readonly options: CallOptions;
+}
+
+/** Gives up one block, anew after each lost race. What is another's, or gone, is nothing to give up. */
+export async function giveUp(how: GivingUp, owner: AffinityConfig, cidr: Cidr): Promise<void> {
+  const { context, options } = how;
+  const attempt = async () => {
+    try {
+      await giveUpBlock(context, owner, cidr, how, options);
+    } catch (error) {
+      if (!(error instanceof TransientError) && !isDatastoreError(error, "NotFound")) throw error;
+    }
+  };
+  await retryLostRaces(attempt, { what: `giving up block ${formatCidr(cidr)}`, ...options });
+}
+
+/** The same for a block that is to be kept where it is in use. */
+export async function giveUpIfEmpty(
+  how: Omit<GivingUp, "requireEmpty">,
+  owner: AffinityConfig,
+  cidr: Cidr,
+): Promise<void> {
+  await giveUp({ ...how, requireEmpty: true }, owner, cidr).catch((error: unknown) => {
+    if (!isIpamError(error, "BlockNotEmpty")) throw error;
+  });
+}
+
+/** A row that proves nothing can wait for its host's next call. */
+export async function deleteQuietly(
+  { datastore, warn }: Context,
+  row: BlockAffinity,
+  options: CallOptions,
+): Promise<void> {
+  await datastore.delete(row, options).catch((error: unknown) => {
+    options.signal?.throwIfAborted();
+    warn(`BlockAffinity "${row.metadata.name}" is left behind: ${error}`);
+  });
+}

@@ -1,0 +1,98 @@
+/** What one family's autoAssign has in hand: the addresses so far, and how more are taken out of a block. */
+import { blockName } from "../api/names.ts";
+import type { IPAMBlock } from "../api/v3.ts";
+import { affinityText } from "./affinity.ts";
+import { commit } from "./allocation.ts";
+import type { IPAMAssignments } from "./assignments.ts";
+import type { AutoAssignArgs } from "./auto-assign-args.ts";
+import { maskedAddress, rangeOf } from "./block.ts";
+import { allocate } from "./block-changes.ts";
+import { found, type LoadedBlock, loadBlock } from "./context.ts";
+import { isIpamError } from "./errors.ts";
+import { existingAddresses, unlessOvercounted } from "./max-alloc.ts";
+import { retryLostRaces } from "./retry.ts";
+import type { Search } from "./search.ts";
+
+export class Hand {
+  readonly search: Search;
+  readonly args: AutoAssignArgs;
+  readonly #count: number;
+  /** Names of the host's blocks. */
+  readonly owned: Set<string>;
+  #ips: readonly string[] = [];
+  readonly #msgs = new Set<string>();
+
+  constructor(search: Search, args: AutoAssignArgs, count: number) {
+    this.search = search;
+    this.args = args;
+    this.#count = count;
+    this.owned = new Set(search.rows.map(({ spec }) => blockName(spec.cidr)));
+  }
+
+  get short(): number {
+    return this.#count - this.#ips.length;
+  }
+
+  add(ips: readonly string[]): void {
+    this.#ips = [...this.#ips, ...ips];
+  }
+
+  /** What the handle has already is all it gets. */
+  settle(existing: readonly string[]): void {
+    this.#ips = existing.slice(0, this.#count);
+  }
+
+  note(message: string): void {
+    this.#msgs.add(message);
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  assignments(): IPAMAssignments {
+    const { version, reserved } = this.search;
+    return {
+      ips: this.#ips,
+      ipVersion: version,
+      numRequested: this.#count,
+      hostReservedAttr: reserved ?? null,
+      msgs: [...this.#msgs],
+    };
+  }
+}
+
+/** Takes what one block has, up to what is short; where someone else writes it first, from what they left. */
+export async function takeFrom(hand: Hand, loaded: LoadedBlock): Promise<void> {
+  const { context, options, cooldownSeconds } = hand.search;
+  let current: LoadedBlock | undefined = loaded;
+  const taking = retryLostRaces(
+    async () => {
+      current ??= await found(loadBlock(context, rangeOf(loaded.block), cooldownSeconds, options));
+      const block = current?.block;
+      current = undefined;
+      if (block) await takeOnce(hand, block);
+    },
+    {
+      what: `assigning addresses in block ${loaded.block.spec.cidr} to handle ${hand.args.handleID}`,
+      ...options,
+      lost: ["Conflict", "NotFound", "HandleBusy"],
+    },
+  );
+  await unlessOvercounted(taking);
+}
+
+async function takeOnce(hand: Hand, before: IPAMBlock): Promise<void> {
+  const { search, args } = hand;
+  const { context, options, owner, config, reservations } = search;
+  if (config.strictAffinity && before.spec.affinity !== affinityText(owner)) return;
+  const { block: after, ordinals } = allocate(before, hand.short, args, reservations);
+  if (ordinals.length === 0) return;
+  try {
+    await commit(context, args, { before, after, ordinals }, options);
+    hand.add(ordinals.map((ordinal) => maskedAddress(before, ordinal)));
+  } catch (error) {
+    if (!isIpamError(error, "MaxAllocReached")) throw error;
+    hand.settle(await existingAddresses(search, args, hand.count));
+  }
+}

@@ -1,0 +1,105 @@
+/** Blocks beyond a host's own: ranges without a block, empty blocks of others, and blocks of others to borrow from. */
+import { blockName } from "../api/names.ts";
+import type { IPAMBlock } from "../api/v3.ts";
+import { rangeCovering } from "../net/address-set.ts";
+import { type Cidr, contains, formatCidr } from "../net/cidr.ts";
+import { affinityText, ownerOf } from "./affinity.ts";
+import { collect, freeOrdinals, isEmpty, rangeOf, sequenceOf } from "./block.ts";
+import { blocksInOrder, placeInOrder } from "./block-order.ts";
+import { CLAIM_RACES, claimBlock } from "./claim.ts";
+import { type LoadedBlock, listBlocks } from "./context.ts";
+import { deleteBlock, giveUpBlock } from "./give-up.ts";
+import type { Pool } from "./pools.ts";
+import { retryLostRaces } from "./retry.ts";
+import type { Search } from "./search.ts";
+
+/** An empty block of another host can be taken over once its claim is this old; younger ones are about to be used. */
+export const EMPTY_BLOCK_MIN_RECLAIM_AGE_MS = 60_000;
+
+export interface Claimed {
+  readonly loaded: LoadedBlock;
+  /** False: the block was the host's own already. */
+  readonly fresh: boolean;
+}
+
+/** Claims a block that is free; undefined where none is. `passed` are blocks that are of no use. */
+export function claimNewBlock(search: Search, passed: ReadonlySet<string>): Promise<Claimed | undefined> {
+  const { context, host, options } = search;
+  const attempt = async () => {
+    const usable = await findUsableBlock(search, passed);
+    if (usable === undefined) return undefined;
+    return { loaded: await claimBlock(context, search, usable.cidr, options), fresh: !usable.own };
+  };
+  const lost = [...CLAIM_RACES, "BlockClaimConflict", "StaleAffinity"] as const;
+  return retryLostRaces(attempt, { what: `claiming a block for ${host}`, lost, ...options });
+}
+
+interface Usable {
+  readonly cidr: Cidr;
+  readonly own: boolean;
+}
+
+/** Pool by pool a range without a block; only where there is none in any pool, another host's empty block. */
+async function findUsableBlock(search: Search, passed: ReadonlySet<string>): Promise<Usable | undefined> {
+  const { context, options, usable, host, owner, reservations, cooldownSeconds } = search;
+  const { blocks, unsound } = await listBlocks(context, options);
+  const existing = new Map(blocks.map((block) => [block.metadata.name, block]));
+  const reclaimable: IPAMBlock[] = [];
+  for (const pool of usable) {
+    for (const cidr of blocksInOrder(pool, host, context.blockOrder, reservations)) {
+      const name = blockName(formatCidr(cidr));
+      const stored = existing.get(name);
+      if (unsound.has(name) || passed.has(name)) continue;
+      if (!stored) return { cidr, own: false };
+      const block = collect(stored, cooldownSeconds, context.clock());
+      if (freeOrdinals(block, reservations).length === 0) continue;
+      if (block.spec.affinity === affinityText(owner)) return { cidr, own: true };
+      if (isEmpty(block)) reclaimable.push(block);
+    }
+  }
+  return reclaimOne(search, reclaimable);
+}
+
+async function reclaimOne(search: Search, candidates: readonly IPAMBlock[]): Promise<Usable | undefined> {
+  for (const block of candidates) {
+    if (isOldEnough(block, search.context.clock()) && (await reclaim(search, block))) {
+      return { cidr: rangeOf(block), own: false };
+    }
+  }
+  return undefined;
+}
+
+/** A block without a claim time is older than claim times. */
+function isOldEnough({ spec }: IPAMBlock, now: Date): boolean {
+  const since = spec.affinityClaimTime;
+  return since === undefined || now.getTime() - Date.parse(since) >= EMPTY_BLOCK_MIN_RECLAIM_AGE_MS;
+}
+
+async function reclaim({ context, options, cooldownSeconds }: Search, block: IPAMBlock): Promise<boolean> {
+  try {
+    const owner = ownerOf(block);
+    const how = { requireEmpty: true, requiredSequence: sequenceOf(block), cooldownSeconds };
+    if (owner) await giveUpBlock(context, owner, rangeOf(block), how, options);
+    else await deleteBlock(context, block, options);
+    return true;
+  } catch (error) {
+    options.signal?.throwIfAborted();
+    context.warn(`block ${block.spec.cidr} could not be taken over: ${error}`);
+    return false;
+  }
+}
+
+/** Blocks of others to borrow from, pool by pool, in the host's order. */
+export async function blocksToBorrow(search: Search): Promise<{ pool: Pool; blocks: IPAMBlock[] }[]> {
+  const { context, options, usable, host, reservations } = search;
+  const { blocks } = await listBlocks(context, options);
+  return usable.map((pool) => {
+    const place = placeInOrder(pool, host, context.blockOrder);
+    const inside = blocks.filter((block) => {
+      const range = rangeOf(block);
+      return contains(pool.cidr, range) && !rangeCovering(reservations, range);
+    });
+    const ordered = inside.sort((a, b) => Number(place(rangeOf(a)) - place(rangeOf(b))));
+    return { pool, blocks: ordered };
+  });
+}

@@ -1,7 +1,17 @@
 /** Invariants 8, 11, 12, 15, 19 and 26: what one write may make of a block, and of the row that owns it. */
 import type { IPAMBlock, IPAMBlockSpec } from "../../src/api/v3.ts";
 import { canonicalCidr } from "../../src/net/cidr.ts";
-import { entryAt, type History, handleText, isHeld, isMarked, ordinalOf, ordinalsOf, type Write } from "./log.ts";
+import {
+  entryAt,
+  type History,
+  handleText,
+  isHeld,
+  isMarked,
+  type Operation,
+  ordinalOf,
+  ordinalsOf,
+  type Write,
+} from "./log.ts";
 import { type Finding, handleAt, isWindowsReserved, numberOf } from "./model.ts";
 
 type BlockWrite = Write<"IPAMBlock">;
@@ -9,9 +19,13 @@ type BlockWrite = Write<"IPAMBlock">;
 export function checkBlockWrites(history: History): Finding[] {
   const blockWrites = history.writesOf("IPAMBlock").flatMap((write) => {
     const changed = write.before && write.after && !isMarked(write.after) ? consecutive(history, write) : [];
-    return [...numbering(write), ...changed, ...deletion(write), ...overMax(history, write)].map(
-      ([invariant, message]): Finding => ({ invariant, object: `IPAMBlock ${write.name}`, message }),
-    );
+    return [
+      ...numbering(write),
+      ...changed,
+      ...staleReleases(write),
+      ...deletion(history, write),
+      ...overMax(history, write),
+    ].map(([invariant, message]): Finding => ({ invariant, object: `IPAMBlock ${write.name}`, message }));
   });
   return [...blockWrites, ...rowsGoneFirst(history)];
 }
@@ -20,7 +34,7 @@ type Told = readonly [invariant: number, message: string];
 
 function consecutive(history: History, write: BlockWrite): Told[] {
   const [before, after] = [write.before!.spec, write.after!.spec];
-  return [...queueDiscipline(before, after), ...cooldown(history, write), ...staleReleases(write)];
+  return [...queueDiscipline(before, after), ...cooldown(history, write)];
 }
 
 /** 8. Holds while no clock steps back. */
@@ -46,9 +60,8 @@ function cooldown(history: History, write: BlockWrite): Told[] {
   const [before, after] = [write.before!.spec, write.after!.spec];
   const seconds = shortestCooldown(history, write);
   return ordinalsOf(before).flatMap((ordinal): Told[] => {
-    const releasedAt = entryAt(before, ordinal)?.releasedAt;
-    const left = releasedAt !== undefined && entryAt(after, ordinal)?.releasedAt === undefined;
-    if (!left || write.at.getTime() - Date.parse(releasedAt) >= seconds * 1000) return [];
+    const isCooling = (spec: IPAMBlockSpec) => entryAt(spec, ordinal)?.releasedAt !== undefined;
+    if (!isCooling(before) || isCooling(after) || isCold(before, ordinal, write.at, seconds)) return [];
     return [[12, `ordinal ${ordinal} left its cooldown of ${seconds} s at ${write.at.toISOString()}, too early`]];
   });
 }
@@ -64,12 +77,14 @@ function shortestCooldown(history: History, { operation, position }: BlockWrite)
   return Math.min(...(inForce.length > 0 ? inForce.map((object) => object?.spec.ipCooldownSeconds ?? 0) : [0]));
 }
 
-/** 15 */
+/** 15: by a write of the block, or by its deletion. */
 function staleReleases({ before, after, operation }: BlockWrite): Told[] {
+  if (before === undefined || isMarked(before)) return [];
+  const { spec } = before;
   return (operation?.releases ?? []).flatMap(({ address, sequenceNumber }): Told[] => {
-    const ordinal = ordinalOf(before!.spec, address);
-    if (sequenceNumber === undefined || !isHeld(before!.spec, ordinal) || isHeld(after!.spec, ordinal)) return [];
-    const stored = numberOf(before!.spec.sequenceNumberForAllocation?.[ordinal]);
+    const ordinal = ordinalOf(spec, address);
+    if (sequenceNumber === undefined || !isHeld(spec, ordinal) || isHeld(after?.spec, ordinal)) return [];
+    const stored = numberOf(spec.sequenceNumberForAllocation?.[ordinal]);
     return stored === sequenceNumber
       ? []
       : [[15, `${address} was released at ${sequenceNumber}, stored was ${stored}`]];
@@ -78,14 +93,31 @@ function staleReleases({ before, after, operation }: BlockWrite): Told[] {
 
 const isGone = (after: object | undefined) => after === undefined || isMarked(after as IPAMBlock);
 
-/** 26: a block goes only when it holds nothing, but for what Windows keeps. */
-function deletion({ before, after }: BlockWrite): Told[] {
-  if (before === undefined || isMarked(before) || !isGone(after)) return [];
-  const { spec } = before;
+/** 26: a block goes only when its deletion leaves nothing behind, but for what Windows keeps. */
+function deletion(history: History, write: BlockWrite): Told[] {
+  if (write.before === undefined || isMarked(write.before) || !isGone(write.after)) return [];
+  const { spec } = write.before;
+  const seconds = shortestCooldown(history, write);
   const holding = ordinalsOf(spec).filter(
-    (ordinal) => spec.allocations[ordinal] !== null && !isWindowsReserved(handleAt(spec, ordinal)),
+    (ordinal) =>
+      spec.allocations[ordinal] !== null &&
+      !isWindowsReserved(handleAt(spec, ordinal)) &&
+      !isCold(spec, ordinal, write.at, seconds) &&
+      !(seconds <= 0 && isReleasedBy(write.operation, spec, ordinal)),
   );
   return holding.length === 0 ? [] : [[26, `was deleted with ordinals ${holding} allocated`]];
+}
+
+function isCold(spec: IPAMBlockSpec, ordinal: number, at: Date, seconds: number): boolean {
+  const releasedAt = entryAt(spec, ordinal)?.releasedAt;
+  return releasedAt !== undefined && at.getTime() - Date.parse(releasedAt) >= seconds * 1000;
+}
+
+/** Without a cooldown, the release of a block's last address is its deletion, when nobody owns it. */
+function isReleasedBy(operation: Operation | undefined, spec: IPAMBlockSpec, ordinal: number): boolean {
+  if (operation?.method === "releaseByHandle")
+    return handleText(operation.handleID) === handleText(handleAt(spec, ordinal));
+  return (operation?.releases ?? []).some(({ address }) => ordinalOf(spec, address) === ordinal);
 }
 
 /** 26: a row goes only after the block is no longer its host's. */

@@ -134,6 +134,13 @@ const givenAgain: Partial<Record<Name, LogEntry[]>> = {
   marked: [write(60, version(106n, {}, [2, 1, 0], { deleted: true }), 9)],
 };
 
+/** The release of the last address deletes the block, as it would if nobody owned it. */
+const deletedWithLast: Partial<Record<Name, LogEntry[]>> = {
+  cleared: [remove(53, block(RANGE), 8)],
+  marked: [],
+  gone: [],
+};
+
 const damages: Damage[] = [
   [
     8,
@@ -211,6 +218,20 @@ const damages: Damage[] = [
     20,
     "a reader that writes",
     after("read", write(20, configuration({ strictAffinity: true, ipCooldownSeconds: 30 }), 3)),
+  ],
+  [
+    26,
+    "a block deleted by the release of another handle",
+    { clear: [begin(8, { method: "releaseByHandle", handleID: "h3" })], ...deletedWithLast },
+  ],
+  [26, "a block deleted while its last address would cool down", { relax: [], ...deletedWithLast }],
+  [
+    15,
+    "a stale release that deleted the block",
+    {
+      clear: [begin(8, { method: "releaseIPs", releases: [{ address: "10.0.0.2", sequenceNumber: 99n }] })],
+      ...deletedWithLast,
+    },
   ],
   [
     26,

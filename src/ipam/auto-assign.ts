@@ -6,7 +6,7 @@ import { blockName } from "../api/names.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import { formatCidr } from "../net/cidr.ts";
-import { type AutoAssignResult, type IPAMAssignments, rememberPartial } from "./assignments.ts";
+import { type AutoAssignResult, rememberPartial } from "./assignments.ts";
 import { type AutoAssignArgs, checkArguments } from "./auto-assign-args.ts";
 import { collect } from "./block.ts";
 import { DEFAULT_MAX_BLOCKS_PER_HOST } from "./config.ts";
@@ -17,10 +17,6 @@ import { type Knowledge, know } from "./knowledge.ts";
 import { blocksToBorrow, claimNewBlock } from "./new-block.ts";
 import { ownBlocks, prepareSearch } from "./search.ts";
 
-interface Request extends Knowledge {
-  readonly args: AutoAssignArgs;
-}
-
 /** IPv4 first; an error there keeps IPv6 from being tried. */
 export async function autoAssign(
   context: Context,
@@ -29,19 +25,18 @@ export async function autoAssign(
 ): Promise<AutoAssignResult> {
   const { num4 = 0, num6 = 0, intendedUse, namespace, hostname: host = context.hostname() } = args;
   checkArguments(args);
-  if (num4 === 0 && num6 === 0) return { v4: null, v6: null };
+  const result: { -readonly [F in keyof AutoAssignResult]: AutoAssignResult[F] } = { v4: null, v6: null };
+  if (num4 === 0 && num6 === 0) return result;
   const knowledge = await know(context, { host, intendedUse, namespace }, options);
-  let result: AutoAssignResult = { v4: null, v6: null };
-  const request: Request = { ...knowledge, args };
+  const assign = async (version: IpVersion, count: number) => {
+    const hand = await emptyHand(knowledge, args, version, count);
+    await fill(hand).finally(() => {
+      result[`v${version}`] = hand.assignments();
+    });
+  };
   try {
-    if (num4 > 0)
-      await assignFamily(request, 4, num4, (v4) => {
-        result = { ...result, v4 };
-      });
-    if (num6 > 0)
-      await assignFamily(request, 6, num6, (v6) => {
-        result = { ...result, v6 };
-      });
+    if (num4 > 0) await assign(4, num4);
+    if (num6 > 0) await assign(6, num6);
   } catch (error) {
     rememberPartial(error, result);
     throw error;
@@ -49,25 +44,17 @@ export async function autoAssign(
   return result;
 }
 
-async function assignFamily(
-  request: Request,
-  version: IpVersion,
-  count: number,
-  report: (assigned: IPAMAssignments) => void,
-): Promise<void> {
-  const { args, config } = request;
+async function emptyHand(knowledge: Knowledge, args: AutoAssignArgs, version: IpVersion, count: number): Promise<Hand> {
   const [requested = [], reserved] =
     version === 4 ? [args.ipv4Pools, args.hostReservedAttrIPv4s] : [args.ipv6Pools, args.hostReservedAttrIPv6s];
-  const search = await prepareSearch(request, { version, requested, reserved });
-  const hand = new Hand(search, args, count);
-  try {
-    await fillFromOwnBlocks(hand);
-    const limit = await fillFromNewBlocks(hand);
-    if (!config.strictAffinity) await borrow(hand, limit === undefined);
-    if (limit && hand.short > 0) throw limit;
-  } finally {
-    report(hand.assignments());
-  }
+  return new Hand(await prepareSearch(knowledge, { version, requested, reserved }), args, count);
+}
+
+async function fill(hand: Hand): Promise<void> {
+  await fillFromOwnBlocks(hand);
+  const limit = await fillFromNewBlocks(hand);
+  if (!hand.search.config.strictAffinity) await borrow(hand, limit === undefined);
+  if (limit && hand.short > 0) throw limit;
 }
 
 async function fillFromOwnBlocks(hand: Hand): Promise<void> {

@@ -1,13 +1,7 @@
 import { expect, test } from "vitest";
-import { count, errorOf, world } from "../../test/support/ipam.ts";
+import { count, errorOf, windowsReserve, world } from "../../test/support/ipam.ts";
 
-const reserve = (startOfBlock: number, endOfBlock: number, handle = "windows-reserved-ipam-handle") => ({
-  startOfBlock,
-  endOfBlock,
-  handle,
-  note: "windows host rsvd",
-});
-const windows = { hostname: "win", hostReservedAttrIPv4s: reserve(3, 1) };
+const windows = { hostname: "win", hostReservedAttrIPv4s: windowsReserve(3, 1) };
 
 test("T66: a block of the first pool, the same one again, also when it is full; families are ensured on request", async () => {
   await using w = await world({
@@ -25,7 +19,7 @@ test("T66: a block of the first pool, the same one again, also when it is full; 
   const six = await w.ipam.ensureBlock({
     hostname: "win",
     ipv6Pools: ["fd00::/112"],
-    hostReservedAttrIPv6s: reserve(3, 1),
+    hostReservedAttrIPv6s: windowsReserve(3, 1),
   });
   expect(six).toEqual({ v4: null, v6: expect.stringMatching(/^fd00::.*\/122$/) });
 });
@@ -57,7 +51,7 @@ test("T66: no block left, or none to be claimed", async () => {
 test("T26: what is left of a block that the host reserves is handed out", async () => {
   await using w = await world({ pools: [["10.0.0.0/30", 30]] });
   await w.ipam
-    .ensureBlock({ hostname: "win", hostReservedAttrIPv4s: reserve(2, 0, "test-handle") })
+    .ensureBlock({ hostname: "win", hostReservedAttrIPv4s: windowsReserve(2, 0, "test-handle") })
     .catch(() => undefined);
   const { v4 } = await w.ipam.autoAssign({ num4: 1, intendedUse: "Workload", hostname: "win" });
   expect([count(v4), v4?.ips]).toEqual([1, ["10.0.0.2/30"]]);

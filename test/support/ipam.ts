@@ -165,3 +165,8 @@ export async function errorOf(promise: Promise<unknown>): Promise<Error & { code
   if (result === undefined) throw new Error("expected an error, and there was none");
   return result as Error;
 }
+
+/** What a Windows host keeps back at both ends of its blocks. */
+export function windowsReserve(startOfBlock: number, endOfBlock: number, handle = "windows-reserved-ipam-handle") {
+  return { startOfBlock, endOfBlock, handle, note: "windows host rsvd" };
+}

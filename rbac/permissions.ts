@@ -54,6 +54,10 @@ const RBAC = [
   { group: "rbac.authorization.k8s.io", resource: "clusterroles" },
   { group: "rbac.authorization.k8s.io", resource: "clusterrolebindings" },
 ] as const;
+const REVIEWS = [
+  { group: "authentication.k8s.io", resource: "tokenreviews" },
+  { group: "authorization.k8s.io", resource: "subjectaccessreviews" },
+] as const;
 const CRDS = { group: "apiextensions.k8s.io", resource: "customresourcedefinitions" } as const;
 
 /** What anything that allocates and releases addresses does with the data. */
@@ -122,6 +126,11 @@ export const permissions: Readonly<Record<Role, readonly Grant[]>> = {
       verbs: ["get", "update", "delete"],
       names: GRANTED_ROLES.map(roleName),
       why: "Restores its own roles and bindings, and deletes bindings that are no longer asked for.",
+    },
+    {
+      on: REVIEWS,
+      verbs: ["create"],
+      why: "Asks who calls /metrics and whether they may; only used with `--metrics-secure`.",
     },
     {
       on: [LEASES],

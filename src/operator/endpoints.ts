@@ -1,10 +1,12 @@
 /** Opens the probe, metrics and inspector endpoints that the flags ask for. */
 import type { Logger } from "pino";
 import type { Metrics } from "./metrics.ts";
+import type { ScrapeGuard } from "./metrics-access.ts";
 import type { OperatorOptions } from "./options.ts";
 import {
   type BindAddress,
   healthReply,
+  type MakeServer,
   monitorLoop,
   type ReadyCheck,
   type Routes,
@@ -17,6 +19,8 @@ export interface EndpointsOptions {
   readonly metrics: Metrics;
   readonly ready: readonly ReadyCheck[];
   readonly log: Logger;
+  /** What stands before /metrics; absent: plain HTTP, for everybody. */
+  readonly guard?: ScrapeGuard | undefined;
   /** A port in use: an error (a cluster's kubelet would find no probe), or only a line in the log. */
   readonly required: boolean;
 }
@@ -27,18 +31,24 @@ export async function openEndpoints({
   metrics,
   ready,
   log,
+  guard,
   required,
 }: EndpointsOptions): Promise<() => Promise<void>> {
   const loop = monitorLoop();
   const probes: Routes = { "/healthz": () => healthReply(loop), "/readyz": () => readyReply(ready) };
   const scrape: Routes = {
-    "/metrics": async () => ({ status: 200, body: await metrics.text(), contentType: metrics.contentType }),
+    "/metrics": async ({ headers }) =>
+      (await guard?.admit(headers.authorization)) ?? {
+        status: 200,
+        body: await metrics.text(),
+        contentType: metrics.contentType,
+      },
   };
-  const open = (what: string, flag: string, address: BindAddress | "off", routes: Routes) =>
-    address === "off" ? undefined : openOne(what, flag, address, routes, log, required);
+  const open = (what: string, flag: string, address: BindAddress | "off", routes: Routes, make?: MakeServer) =>
+    address === "off" ? undefined : openOne({ what, flag, address, routes, log, required, makeServer: make });
   const servers = await Promise.all([
     open("probes", "--health-probe-bind-address", options.healthProbeBindAddress, probes),
-    open("metrics", "--metrics-bind-address", options.metricsBindAddress, scrape),
+    open("metrics", "--metrics-bind-address", options.metricsBindAddress, scrape, guard?.makeServer),
   ]);
   if (options.inspectBindAddress !== "off") await inspect(options.inspectBindAddress);
   return async () => {
@@ -47,16 +57,17 @@ export async function openEndpoints({
   };
 }
 
-async function openOne(
-  what: string,
-  flag: string,
-  address: BindAddress,
-  routes: Routes,
-  log: Logger,
-  required: boolean,
-) {
+interface Endpoint extends Pick<EndpointsOptions, "log" | "required"> {
+  readonly what: string;
+  readonly flag: string;
+  readonly address: BindAddress;
+  readonly routes: Routes;
+  readonly makeServer: MakeServer | undefined;
+}
+
+async function openOne({ what, flag, address, routes, makeServer, log, required }: Endpoint) {
   try {
-    const server = await serveHttp(address, routes);
+    const server = await serveHttp(address, routes, makeServer);
     log.info({ port: server.port }, `Serving ${what}: ${Object.keys(routes).join(", ")}`);
     return server;
   } catch (error) {

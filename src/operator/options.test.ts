@@ -17,6 +17,7 @@ describe("the flags", () => {
       datastore: "auto",
       manifests: "examples",
       metricsBindAddress: { host: undefined, port: 8080 },
+      metricsSecure: false,
       healthProbeBindAddress: { host: undefined, port: 8081 },
       inspectBindAddress: "off",
       leaderElect: true,
@@ -60,6 +61,7 @@ describe("the flags", () => {
     [["--leader-elect=false"], { leaderElect: false }],
     [["--metrics-bind-address", "0"], { metricsBindAddress: "off" }],
     [["--health-probe-bind-address=[::1]:9"], { healthProbeBindAddress: { host: "::1", port: 9 } }],
+    [["--metrics-secure", "--metrics-cert-dir=/c"], { metricsSecure: true, metricsCertDir: "/c" }],
     [["--inspect-bind-address", ":9229"], { inspectBindAddress: { host: "127.0.0.1", port: 9229 } }],
   ])("%j", (argv, wanted) => {
     expect(parse(argv)).toMatchObject(wanted);
@@ -73,6 +75,11 @@ describe("the flags", () => {
     [["--metrics-bind-address", "8080"], {}, "--metrics-bind-address", ":PORT"],
     [["--inspect-bind-address", "0.0.0.0:9229"], {}, "--inspect-bind-address", "loopback"],
     [["--leader-elect-lease-duration", "5s"], {}, "--leader-elect-lease-duration", "longer"],
+    [["--metrics-secure"], {}, "--metrics-cert-dir", "tls.crt and tls.key"],
+    [["--metrics-cert-dir=/c"], {}, "--metrics-cert-dir", "--metrics-secure"],
+    [["--feature-gates=Fast=true"], {}, "--feature-gates", "no gate 'Fast'; this version has none."],
+    [["--feature-gates=Fast"], {}, "--feature-gates", "Name=true or Name=false, not 'Fast'"],
+    [[], { IPAM_OPERATOR_FEATURE_GATES: "Fast=true" }, "IPAM_OPERATOR_FEATURE_GATES", "this version has none."],
     [["--context", "kind"], {}, "--context", "--kubeconfig"],
     [["--kubeconfig", "k", "--datastore", "embedded:x"], {}, "--kubeconfig", "exclude"],
     [["--datastor", "v1"], {}, "--datastor", "--datastore"],

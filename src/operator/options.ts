@@ -3,6 +3,7 @@
  * One table makes the command line, its help and docs/reference/operator-flags.md.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { type FeatureGates, gatesText, parseFeatureGates } from "./feature-gates.ts";
 import { LOG_ENCODINGS, LOG_LEVELS, type LogEncoding, type LogLevel } from "./log.ts";
 import type { BindAddress } from "./probes.ts";
 import { VERSION } from "./version.ts";
@@ -21,6 +22,10 @@ export interface OperatorOptions {
   readonly manifests: string;
   readonly rbacSubjects?: string;
   readonly metricsBindAddress: BindAddress | Off;
+  /** HTTPS, and only for callers that the API server knows and allows. */
+  readonly metricsSecure: boolean;
+  /** Folder of tls.crt and tls.key; there whenever `metricsSecure` is true. */
+  readonly metricsCertDir?: string;
   readonly healthProbeBindAddress: BindAddress | Off;
   readonly inspectBindAddress: BindAddress | Off;
   readonly leaderElect: boolean;
@@ -36,6 +41,7 @@ export interface OperatorOptions {
   readonly kubeApiBurst: number;
   readonly watchIdleTimeout: number;
   readonly discoveryPeriod: number;
+  readonly featureGates?: FeatureGates;
   /** Undefined: warn with the embedded store, where the terminal is told in words, info on a cluster. */
   readonly logLevel?: LogLevel;
   /** Undefined: text on a terminal with the embedded store, JSON everywhere else. */
@@ -61,6 +67,8 @@ export const FLAGS: readonly FlagRow[] = [
   flag("manifests", "DIR", "examples", "Embedded store: folder of YAML files to read and watch."),
   flag("rbacSubjects", "FILE", undefined, "YAML file of who gets which of the product's roles."),
   flag("metricsBindAddress", "ADDRESS", ":8080", "Where /metrics is served; 0 serves none.", parseAddress),
+  toggle("metricsSecure", false, "Serve /metrics over HTTPS, to callers whose token may get /metrics."),
+  flag("metricsCertDir", "DIR", undefined, "Folder of tls.crt and tls.key for --metrics-secure; may be renewed."),
   flag("healthProbeBindAddress", "ADDRESS", ":8081", "Where /healthz and /readyz are served; 0: none.", parseAddress),
   flag("inspectBindAddress", "ADDRESS", "0", "Node's inspector, on loopback only; 0: off.", parseLoopback),
   toggle("leaderElect", true, "Work only while holding the lease, so that replicas take turns."),
@@ -76,6 +84,7 @@ export const FLAGS: readonly FlagRow[] = [
   flag("kubeApiBurst", "COUNT", "100", "Requests to the API server in a burst.", parseCount),
   flag("watchIdleTimeout", "TIME", "90s", "Renew a watch that stays silent this long.", parseDuration),
   flag("discoveryPeriod", "TIME", "30s", "Look this often for an API that is not installed yet.", parseDuration),
+  flag("featureGates", "GATES", undefined, `Name=true,Other=false; ${gatesText()}.`, featureGates),
   flag("logLevel", "LEVEL", undefined, `${LOG_LEVELS.join(", ")}; info, or warn if embedded.`, oneOf(LOG_LEVELS)),
   flag(
     "logEncoding",
@@ -175,10 +184,20 @@ function checked(options: OperatorOptions): OperatorOptions {
   if (options.context !== undefined && options.kubeconfig === undefined) {
     throw new UsageError("--context needs --kubeconfig.");
   }
+  checkMetrics(options);
   if (typeof options.datastore === "object" && options.kubeconfig !== undefined) {
     throw new UsageError("--datastore embedded:FILE and --kubeconfig exclude each other: leave one out.");
   }
   return options;
+}
+
+function checkMetrics({ metricsSecure, metricsCertDir }: OperatorOptions): void {
+  if (metricsSecure && metricsCertDir === undefined) {
+    throw new UsageError("--metrics-secure needs --metrics-cert-dir: the folder of tls.crt and tls.key.");
+  }
+  if (!metricsSecure && metricsCertDir !== undefined) {
+    throw new UsageError("--metrics-cert-dir is only used with --metrics-secure: add that, or leave both out.");
+  }
 }
 
 function kebab(name: string): string {
@@ -228,6 +247,14 @@ function parseDatastore(text: string): DatastoreChoice {
   if (text === "auto" || text === "v1" || text === "v3") return text;
   if (text.startsWith("embedded:") && text.length > "embedded:".length) return { embedded: text.slice(9) };
   throw new InvalidArgumentError("Give auto, v1, v3 or embedded:FILE.");
+}
+
+function featureGates(text: string): FeatureGates {
+  try {
+    return parseFeatureGates(text);
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
 }
 
 function oneOf<T extends string>(allowed: readonly T[]): (text: string) => T {

@@ -36,6 +36,13 @@ describe("the place to work on", () => {
     expect(choosePlace({ datastore: "auto" }, pod, no)).toMatchObject({ kind: "embedded" });
   });
 
+  test("secured metrics need a cluster to ask", () => {
+    const secure = { datastore: "auto", metricsSecure: true } as const;
+    expect(choosePlace({ ...secure, kubeconfig: "/k" }, {}, no).kind).toBe("cluster");
+    expect(() => choosePlace(secure, {}, no)).toThrow(UsageError);
+    expect(() => choosePlace({ ...secure, datastore: { embedded: "x.db" } }, pod, yes)).toThrow("--metrics-secure");
+  });
+
   test("an API group without a cluster is a mistake", () => {
     expect(() => choosePlace({ datastore: "v1" }, {}, no)).toThrow(UsageError);
   });

@@ -10,10 +10,19 @@ export type Place =
 export const DEFAULT_STORE = ".ipam/ipam.db";
 const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
-type Choice = Pick<OperatorOptions, "kubeconfig" | "datastore">;
+type Choice = Pick<OperatorOptions, "kubeconfig" | "datastore"> & Partial<Pick<OperatorOptions, "metricsSecure">>;
 
-/** @throws UsageError when a cluster's API group is asked for and no cluster is named */
+/** @throws UsageError when something of a cluster is asked for and no cluster is named */
 export function choosePlace(options: Choice, env: NodeJS.ProcessEnv = process.env, tokenExists = existsSync): Place {
+  const place = chosenPlace(options, env, tokenExists);
+  if (place.kind === "cluster" || !options.metricsSecure) return place;
+  throw new UsageError(
+    "--metrics-secure asks a cluster's API server who may scrape, and the embedded store has none: " +
+      "leave it out, or name a cluster with --kubeconfig.",
+  );
+}
+
+function chosenPlace(options: Choice, env: NodeJS.ProcessEnv, tokenExists: (path: string) => boolean): Place {
   const { datastore, kubeconfig } = options;
   if (typeof datastore === "object") {
     return { kind: "embedded", path: datastore.embedded, why: `--datastore embedded:${datastore.embedded} says so` };

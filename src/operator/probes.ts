@@ -1,5 +1,6 @@
-/** HTTP for the kubelet and Prometheus: `/healthz`, `/readyz` and `/metrics`, plain `node:http`. */
-import { createServer } from "node:http";
+/** HTTP for the kubelet and Prometheus: `/healthz`, `/readyz` and `/metrics`, on Node's own server. */
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import type { Server as HttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 
 /** `host` undefined: all interfaces. */
@@ -12,8 +13,11 @@ export interface Reply {
   readonly status: number;
   readonly body: string;
   readonly contentType?: string;
+  readonly headers?: Readonly<Record<string, string>>;
 }
-export type Routes = Readonly<Record<string, () => Reply | Promise<Reply>>>;
+export type Routes = Readonly<Record<string, (request: IncomingMessage) => Reply | Promise<Reply>>>;
+/** Makes the server; absent: plain HTTP. */
+export type MakeServer = (listener: RequestListener) => Server | HttpsServer;
 
 export interface HttpEndpoint {
   readonly port: number;
@@ -21,10 +25,15 @@ export interface HttpEndpoint {
 }
 
 /** Serves `routes` by exact path, GET and HEAD only. @throws when the address cannot be bound */
-export async function serveHttp(address: BindAddress, routes: Routes): Promise<HttpEndpoint> {
-  const server = createServer(async (request, response) => {
-    const reply = await replyTo(routes, request.method ?? "", request.url ?? "");
-    response.writeHead(reply.status, { "content-type": reply.contentType ?? "text/plain; charset=utf-8" });
+export async function serveHttp(
+  address: BindAddress,
+  routes: Routes,
+  makeServer: MakeServer = createServer,
+): Promise<HttpEndpoint> {
+  const server = makeServer(async (request, response) => {
+    const reply = await replyTo(routes, request);
+    const contentType = reply.contentType ?? "text/plain; charset=utf-8";
+    response.writeHead(reply.status, { ...reply.headers, "content-type": contentType });
     response.end(request.method === "HEAD" ? undefined : reply.body);
   });
   await new Promise<void>((resolve, reject) => {
@@ -41,13 +50,14 @@ export async function serveHttp(address: BindAddress, routes: Routes): Promise<H
   };
 }
 
-async function replyTo(routes: Routes, method: string, url: string): Promise<Reply> {
+async function replyTo(routes: Routes, request: IncomingMessage): Promise<Reply> {
+  const { method, url = "" } = request;
   const path = url.split("?", 1)[0] ?? "";
   const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
   if (route === undefined) return { status: 404, body: `not found; try ${Object.keys(routes).join(", ")}\n` };
   if (method !== "GET" && method !== "HEAD") return { status: 405, body: "only GET\n" };
   try {
-    return await route();
+    return await route(request);
   } catch (error) {
     return { status: 500, body: `${error instanceof Error ? error.message : String(error)}\n` };
   }

@@ -15,6 +15,7 @@ import type { KubeClient } from "../../kube/types.ts";
 import type { Reconciler } from "../controller.ts";
 import { openEndpoints } from "../endpoints.ts";
 import { electorCallbacks, LEASE_NAME, serveTerm } from "../leadership.ts";
+import type { ScrapeGuard } from "../metrics-access.ts";
 import type { Place } from "../place.ts";
 import { type OperatorProcess, stopping } from "../process.ts";
 import { endsWithin } from "../shutdown.ts";
@@ -45,6 +46,7 @@ export async function runCluster(place: Place & { kind: "cluster" }, operator: O
         operator.metrics.count("rest_client_requests_total", { code, method, host }),
     }),
   );
+  const guard = await scrapeGuard(client, operator);
   const identity = `${hostname()}_${randomBytes(4).toString("hex")}`;
   const events = createEventRecorder({ client, log, controller: LEASE_NAME, instance: identity });
   const watches = new AbortController();
@@ -54,6 +56,7 @@ export async function runCluster(place: Place & { kind: "cluster" }, operator: O
   const closeEndpoints = await openEndpoints({
     ...operator,
     ready: [stopping(stop), ...readyChecks(watch, elector)],
+    guard,
     required: true,
   });
   await (elector === undefined ? leadAlone(operator) : elector.run(stop));
@@ -63,6 +66,13 @@ export async function runCluster(place: Place & { kind: "cluster" }, operator: O
   await client.close();
   log.info("Stopped");
   return 0;
+}
+
+/** Loaded only when it is asked for. */
+async function scrapeGuard(client: KubeClient, { options, log }: OperatorProcess): Promise<ScrapeGuard | undefined> {
+  if (!options.metricsSecure || options.metricsBindAddress === "off") return undefined;
+  const { openScrapeGuard } = await import("../metrics-access.ts");
+  return openScrapeGuard(client, options.metricsCertDir!, log);
 }
 
 interface Wiring {

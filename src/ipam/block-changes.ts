@@ -64,10 +64,11 @@ function taking(block: IPAMBlock, ordinals: readonly number[], owned: Owned): IP
   const { spec } = block;
   const { attributes, index } = withEntry(spec.attributes, entryOf(owned));
   const numbers = ordinals.map((ordinal) => [ordinal, sequenceOf(block)]);
+  const taken = new Set(ordinals);
   return withSpec(block, {
     attributes,
     allocations: pointing(spec.allocations, ordinals, index),
-    unallocated: spec.unallocated.filter((ordinal) => !ordinals.includes(ordinal)),
+    unallocated: spec.unallocated.filter((ordinal) => !taken.has(ordinal)),
     sequenceNumberForAllocation: { ...spec.sequenceNumberForAllocation, ...Object.fromEntries(numbers) },
   });
 }

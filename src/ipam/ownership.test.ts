@@ -74,58 +74,6 @@ describe("claimAffinity", () => {
   });
 });
 
-describe("crashes", () => {
-  test.each([
-    ["after the row", "create", "IPAMBlock"],
-    ["after the block", "update", "BlockAffinity"],
-  ] as const)("a claim that ended %s is finished by the host's next call", async (_, operation, kind) => {
-    await using w = await world({ pools: [["10.0.0.0/26", 26]] });
-    w.meddler = failing(operation, kind, "Unavailable", 1);
-    await errorOf(w.ipam.claimAffinity("10.0.0.0/26", A));
-    expect(await rows(w)).toEqual(["host-a 10.0.0.0/26 pending"]);
-    await w.ipam.autoAssign({ num4: 1, intendedUse: "Workload", hostname: "host-a" });
-    expect(await rows(w)).toEqual(["host-a 10.0.0.0/26 confirmed"]);
-    expect((await w.block("10.0.0.0/26")).spec.affinity).toBe("host:host-a");
-  });
-
-  test.each([
-    ["before the block was deleted", "delete", "IPAMBlock"],
-    ["before the row was deleted", "delete", "BlockAffinity"],
-  ] as const)("a release that ended %s is undone or finished by the next call", async (_, operation, kind) => {
-    await using w = await world({ pools: [["10.0.0.0/26", 26]] });
-    await w.ipam.claimAffinity("10.0.0.0/26", A);
-    w.meddler = failing(operation, kind, "Unavailable", 1);
-    await errorOf(w.ipam.releaseAffinity("10.0.0.0/26", "host-a", true));
-    expect(await rows(w)).toEqual(["host-a 10.0.0.0/26 pendingDeletion"]);
-    await w.ipam.autoAssign({ num4: 1, intendedUse: "Workload", hostname: "host-a" });
-    expect(await rows(w)).toEqual(["host-a 10.0.0.0/26 confirmed"]);
-  });
-
-  test("a row whose block lost its owner goes with the host's next call", async () => {
-    await using w = await world({ pools: [["10.0.0.0/26", 26]] });
-    await w.ipam.assignIP({ ip: "10.0.0.1", hostname: "host-a" });
-    w.meddler = failing("delete", "BlockAffinity", "Unavailable", 1);
-    await errorOf(w.ipam.releaseAffinity("10.0.0.0/26", "host-a", false));
-    expect((await w.block("10.0.0.0/26")).spec).not.toHaveProperty("affinity");
-    await w.ipam.autoAssign({ num4: 1, intendedUse: "Workload", hostname: "host-a" });
-    expect(await rows(w)).toEqual([]);
-  });
-
-  test("T61: a row without a block is removed by releaseHostAffinities", async () => {
-    await using w = await world(small);
-    for (const state of ["pending", "confirmed", "pendingDeletion"] as const) {
-      await w.store.create<"BlockAffinity">({
-        apiVersion: "projectcalico.org/v3",
-        kind: "BlockAffinity",
-        metadata: { name: "host-a-10-0-0-0-26" },
-        spec: { state, node: "host-a", type: "host", cidr: "10.0.0.0/26", deleted: false },
-      });
-      await w.ipam.releaseHostAffinities(A, true);
-      expect(await rows(w)).toEqual([]);
-    }
-  });
-});
-
 describe("giving up", () => {
   test("T54: a block in use is refused and stays; empty, block and row go", async () => {
     await using w = await world(small);
@@ -214,6 +162,45 @@ describe("giving up", () => {
     await w.ipam.releaseAffinity("10.0.0.0/26", "host-a", true);
     const blocks = (await w.all("IPAMBlock")).map(({ spec }) => `${spec.affinity?.slice(5)} ${spec.cidr} confirmed`);
     expect(await rows(w)).toEqual(blocks);
+  });
+
+  test("T59: what was read before a deletion deletes nothing that was made since", async () => {
+    await using w = await world(small);
+    const make = () => w.ipam.assignIP({ ip: "10.0.0.1", hostname: "host-a", handleID: "h" });
+    const listed = async () => [
+      ...(await w.all("IPAMBlock")),
+      ...(await w.all("BlockAffinity")),
+      ...(await w.all("IPAMHandle")),
+    ];
+    await make();
+    const old = await listed();
+    await w.ipam.releaseByHandle("h");
+    await w.ipam.releaseAffinity("10.0.0.0/26", "host-a", true);
+    expect(await listed()).toEqual([]);
+    await make();
+    for (const row of old) expect(await errorOf(w.store.delete(row))).toMatchObject({ code: "NotFound" });
+    expect(await listed()).toHaveLength(3);
+    for (const row of await listed()) await w.store.delete(row);
+    expect(await listed()).toEqual([]);
+  });
+
+  test("T57: a row marked for deletion before its claimer confirms it is not confirmed by mistake", async () => {
+    await using w = await world({ pools: [["10.0.0.0/26", 26]] });
+    let marks = 0;
+    w.meddler = async ({ operation, kind }, store) => {
+      if (operation !== "update" || kind !== "BlockAffinity" || marks++ > 0) return;
+      const row = await store.get("BlockAffinity", "host-a-10-0-0-0-26");
+      await store.update<"BlockAffinity">({ ...row, spec: { ...row.spec, state: "pendingDeletion" } });
+    };
+    expect(await w.ipam.claimAffinity("10.0.0.0/26", A)).toEqual({ claimed: ["10.0.0.0/26"], failed: [] });
+    expect(w.writes().filter((write) => write.endsWith("BlockAffinity"))).toEqual([
+      "create BlockAffinity",
+      "update BlockAffinity",
+      "create BlockAffinity",
+      "update BlockAffinity",
+      "update BlockAffinity",
+    ]);
+    expect(await rows(w)).toEqual(["host-a 10.0.0.0/26 confirmed"]);
   });
 
   test("T58: host and virtual owners of one name do not interfere", async () => {

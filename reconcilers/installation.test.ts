@@ -3,9 +3,9 @@ import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Installation, InstallationSpec } from "../src/api/installation.ts";
 import type { IPAMConfiguration, IPAMConfigurationSpec } from "../src/api/v3.ts";
-import type { Datastore } from "../src/datastore/datastore.ts";
+import { type Datastore, DatastoreError } from "../src/datastore/datastore.ts";
 import { openEmbedded } from "../src/datastore/embedded.ts";
-import { aConfiguration, NOW, theSurroundings } from "../test/support/installations.ts";
+import { aConfiguration, aNode, NOW, theSurroundings } from "../test/support/installations.ts";
 import { kstatusOf } from "../test/support/kstatus.ts";
 import type { Surroundings } from "./installation/surroundings.ts";
 import { createInstallationReconciler } from "./installation.ts";
@@ -22,6 +22,15 @@ beforeEach(async () => {
   now = NOW;
 });
 afterEach(() => datastore.close());
+
+/** The same store, with some of its methods replaced: how a test injects what another writer or a network does. */
+function storeWith(faults: Partial<Datastore>): Datastore {
+  return new Proxy(datastore, {
+    get: (target, name: keyof Datastore) =>
+      faults[name] ?? (target[name] as () => unknown).bind?.(target) ?? target[name],
+  });
+}
+const unavailable = () => new DatastoreError("Unavailable", "IPAMConfiguration", "default", "connection reset");
 
 const log = pino({ level: "silent" });
 
@@ -136,17 +145,12 @@ describe("an Installation", () => {
   it("keeps them even where the operator dies right after its first write", async () => {
     await store({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 30 });
     await enforce({ ipCooldownSeconds: 60 });
-    const dies: Datastore = {
-      ...datastore,
-      list: datastore.list.bind(datastore),
-      get: datastore.get.bind(datastore),
-      create: datastore.create.bind(datastore),
-      updateStatus: datastore.updateStatus.bind(datastore),
+    const dies = storeWith({
       update: async (object, options) => {
         await datastore.update(object, options);
         throw new Error("killed");
       },
-    };
+    });
     await expect(reconcile(dies)).rejects.toThrow("killed");
     expect((await configuration())?.spec.ipCooldownSeconds).toBe(60);
     await reconcile();
@@ -194,6 +198,98 @@ describe("a direct change", () => {
     expect((await configuration())?.spec.ipCooldownSeconds).toBe(61);
   });
 
+  it("comes to an end too where leaving it alone would make the other fields break a rule", async () => {
+    await enforce({ strictAffinity: true, maxBlocksPerHost: 8 });
+    await reconcile();
+    for (let i = 0; i < 8; i++) {
+      const { maxBlocksPerHost = 0 } = (await configuration())?.spec ?? {};
+      await store({ strictAffinity: false, autoAllocateBlocks: true, maxBlocksPerHost });
+      await reconcile();
+      await reconcile();
+    }
+    expect(events.filter((event) => event.startsWith("Warning Drift:"))).toHaveLength(3);
+    expect(events.filter((event) => event.startsWith("Normal Configured"))).toHaveLength(1);
+    expect(await reasons()).toEqual(["Ready=False DriftFight", "Stalled=True DriftFight"]);
+  });
+
+  it("is told and counted although the status loses a race with an edit of the Installation", async () => {
+    await enforce({ ipCooldownSeconds: 60 });
+    await reconcile();
+    await store({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
+    const edited = storeWith({
+      updateStatus: async (object, options) => {
+        if ((await installed()).metadata.generation === 1) await enforce({ ipCooldownSeconds: 61 });
+        return datastore.updateStatus(object, options);
+      },
+    });
+    await reconcile(edited);
+    const { metadata, spec, status } = await installed();
+    expect(status?.drift).toMatchObject([{ name: "ipCooldownSeconds", corrections: { length: 1 } }]);
+    expect([metadata.generation, status?.observedGeneration, spec.ipam?.ipCooldownSeconds]).toEqual([2, 1, 61]);
+    expect(events.filter((event) => event.startsWith("Warning Drift"))).toHaveLength(1);
+  });
+
+  it("stays drift when the first try to put it back fails", async () => {
+    await enforce({ ipCooldownSeconds: 60 });
+    await reconcile();
+    await store({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
+    events.length = 0;
+    await expect(reconcile(storeWith({ update: () => Promise.reject(unavailable()) }))).rejects.toThrow("reset");
+    expect(await reasons()).toEqual(["Ready=Unknown Unavailable", "Reconciling=True Unavailable"]);
+    await reconcile();
+    expect(events.map((event) => event.split(":")[0])).toEqual([
+      "Warning Unavailable",
+      "Warning Drift",
+      "Normal Succeeded",
+    ]);
+  });
+
+  it("that was put back, with the answer lost, is told as put back", async () => {
+    await enforce({ ipCooldownSeconds: 60 });
+    await reconcile();
+    await store({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
+    const answerLost = storeWith({
+      update: async (object, options) => {
+        await datastore.update(object, options);
+        throw unavailable();
+      },
+    });
+    await reconcile(answerLost);
+    expect(await reasons()).toEqual(["Ready=True Succeeded"]);
+    expect(events.at(-1)).toMatch(/^Warning Drift: .*put back to 60/);
+  });
+
+  it("is not forgotten over a detour: a lock comes and goes, and the fight stays given up", async () => {
+    await enforce({ ipCooldownSeconds: 60 });
+    await reconcile();
+    for (let i = 0; i < 4; i++) {
+      await store({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
+      await reconcile();
+    }
+    surroundings = theSurroundings({ datastoreLocked: true });
+    await reconcile();
+    expect(await reasons()).toEqual(["Ready=False DatastoreLocked", "Reconciling=True DatastoreLocked"]);
+    surroundings = theSurroundings();
+    await reconcile();
+    expect(await reasons()).toEqual(["Ready=False DriftFight", "Stalled=True DriftFight"]);
+    expect((await configuration())?.spec.ipCooldownSeconds).toBe(5);
+  });
+
+  it("is not called put back where nothing was written", async () => {
+    await enforce({ strictAffinity: false, ipCooldownSeconds: 60 });
+    await reconcile();
+    surroundings = theSurroundings({ nodes: [aNode("win-1", { windows: true })] });
+    await store({ strictAffinity: true, autoAllocateBlocks: true, ipCooldownSeconds: 60 });
+    await reconcile();
+    expect(await reasons()).toEqual([
+      "Ready=False WindowsNeedsStrictAffinity",
+      "Stalled=True WindowsNeedsStrictAffinity",
+    ]);
+    expect((await configuration())?.spec.strictAffinity).toBe(true);
+    expect((await installed()).status).toMatchObject({ drift: [] });
+    expect(events.filter((event) => event.includes("Drift"))).toEqual([]);
+  });
+
   it("under another name is a warning and nothing more", async () => {
     await enforce({ strictAffinity: true });
     await store({ strictAffinity: false, autoAllocateBlocks: true }, "distro-config");
@@ -206,7 +302,58 @@ describe("a direct change", () => {
   });
 });
 
+describe("a race", () => {
+  it("is decided anew: a configuration that Helm takes between look and write is left to it", async () => {
+    await store({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
+    await enforce({ ipCooldownSeconds: 60 });
+    await reconcile();
+    await enforce({ ipCooldownSeconds: 61 });
+    const taken = storeWith({
+      update: async (object, options) => {
+        const stored = (await configuration())!;
+        const labels = { "app.kubernetes.io/managed-by": "Helm" };
+        const spec = { ...stored.spec, ipCooldownSeconds: 33 };
+        await datastore.update<"IPAMConfiguration">({
+          ...stored,
+          metadata: { ...stored.metadata, labels },
+          spec,
+        });
+        return datastore.update(object, options);
+      },
+    });
+    await expect(reconcile(taken)).rejects.toMatchObject({ code: "Conflict" });
+    await reconcile();
+    expect(await reasons()).toEqual(["Ready=False OwnedByOther", "Stalled=True OwnedByOther"]);
+    expect((await configuration())?.spec.ipCooldownSeconds).toBe(33);
+  });
+
+  it("with a mutating webhook is neither told as written nor as a missing field", async () => {
+    await enforce({ ipCooldownSeconds: 60 });
+    await reconcile();
+    await enforce({ ipCooldownSeconds: 62 });
+    events.length = 0;
+    const mutated = storeWith({
+      update: (object, options) =>
+        datastore.update({ ...object, spec: { ...object.spec, ipCooldownSeconds: 7 } } as typeof object, options),
+    });
+    await reconcile(mutated);
+    expect(await reasons()).toEqual(["Ready=False OwnedByOther", "Stalled=True OwnedByOther"]);
+    expect(events).toEqual([
+      expect.stringMatching(/^Warning OwnedByOther: .*stored another value of ipCooldownSeconds/),
+    ]);
+  });
+});
+
 describe("a policy", () => {
+  it("Observe tells that Enforce would be refused", async () => {
+    await store({ strictAffinity: false, autoAllocateBlocks: true, maxBlocksPerHost: 5 });
+    await install({ managementPolicy: "Observe", ipam: { ipCooldownSeconds: 60 } });
+    await reconcile();
+    expect(await reasons()).toEqual(["Ready=True Observed"]);
+    const [ready] = (await installed()).status?.conditions ?? [];
+    expect(ready?.message).toMatch(/would change nothing and end in InvalidSpec: MaxBlocksPerHost requires/);
+  });
+
   it("Observe reports the difference and writes nothing", async () => {
     await install({ managementPolicy: "Observe", ipam: { strictAffinity: true } });
     await reconcile();

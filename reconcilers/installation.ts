@@ -7,20 +7,24 @@ import {
   INSTALLATION_API_VERSION,
   INSTALLATION_KIND,
   type Installation,
-  type IpamSettings,
+  type InstallationStatus,
+  type IpamField,
   SINGLETON_NAME,
 } from "../src/api/installation.ts";
 import type { IPAMConfiguration } from "../src/api/v3.ts";
 import { type Datastore, isDatastoreError } from "../src/datastore/datastore.ts";
-import { setIPAMConfig } from "../src/ipam/config.ts";
+import { effectiveConfig, setIPAMConfig } from "../src/ipam/config.ts";
+import { retryLostRaces } from "../src/ipam/retry.ts";
 import type { ReconcileContext, ReconcileResult, Reconciler } from "../src/operator/controller.ts";
 import type { EventRecorder } from "../src/operator/events.ts";
 import { announce } from "./installation/announce.ts";
 import { type Decision, decide, type Situation } from "./installation/decide.ts";
+import { NO_DRIFT } from "./installation/drift.ts";
 import { outcomeOfFailure, UnreadableConfiguration } from "./installation/failure.ts";
 import { meaningOf, type Outcome } from "./installation/reasons.ts";
 import { adoption, conditionsOf, type Reconciled, statusOf } from "./installation/status.ts";
 import type { Surroundings } from "./installation/surroundings.ts";
+import type { Difference } from "./installation/values.ts";
 
 export interface InstallationReconcilerOptions {
   readonly datastore: Datastore;
@@ -49,33 +53,46 @@ async function reconcileInstallation(
   options: InstallationReconcilerOptions,
   context: ReconcileContext,
 ): Promise<ReconcileResult> {
-  const now = options.clock();
-  const surroundings = options.surroundings();
-  const before = { installation, surroundings, now };
-  let current = installation;
+  const situation = { installation, surroundings: options.surroundings(), now: options.clock() };
   let found: Configurations = NOTHING_READ;
+  let reconciled: Reconciled;
+  let failure: unknown;
   try {
-    found = await readConfigurations(before, options, context);
-    const situation: Situation = { ...before, stored: found.stored === "unread" ? undefined : found.stored };
-    const decision = decide(situation);
-    current = await rememberFirstContact(situation, decision, options, context);
-    const { stored, outcome } = await write(found.stored, decision, options, context);
-    const reconciled = { ...before, ...found, installation: current, outcome, stored, ...driftOf(decision) };
-    await report(reconciled, decision, options, context);
-    return retryLater(outcome);
+    found = await readConfigurations(situation, options, context);
+    reconciled = await act({ ...situation, ...found }, options, context);
   } catch (error) {
     if (isDatastoreError(error, "NotFound") && error.kind === INSTALLATION_KIND) return {};
-    const outcome = outcomeOfFailure(error, surroundings);
+    const outcome = outcomeOfFailure(error, situation.surroundings);
     if (!outcome) throw error;
-    await report(
-      { ...before, ...found, installation: current, outcome, drift: [], corrected: [] },
-      undefined,
-      options,
-      context,
-    );
-    if (outcome.reason === "Unavailable") throw error;
-    return retryLater(outcome);
+    reconciled = { ...situation, ...found, outcome, drift: NO_DRIFT, configured: [] };
+    if (outcome.reason === "Unavailable") failure = error;
   }
+  await report(reconciled, options, context);
+  // Thrown only now: the manager tries again soon, and until then the status says why.
+  if (failure) throw failure;
+  return retryLater(reconciled.outcome);
+}
+
+type Found = Omit<Situation, "stored"> & Configurations;
+
+/** Decides and writes; nothing is reported yet. */
+async function act(
+  found: Found,
+  options: InstallationReconcilerOptions,
+  context: ReconcileContext,
+): Promise<Reconciled> {
+  const decision = decide({ ...found, stored: found.stored === "unread" ? undefined : found.stored });
+  const installation = await rememberFirstContact(found, decision, options, context);
+  const { drift, written, outcome } = decision;
+  if (found.stored === "unread" || Object.keys(decision.changes).length === 0) {
+    return { ...found, installation, outcome, drift: { ...drift, corrected: [] }, configured: [] };
+  }
+  const stored = await write(found.stored, decision, options, context);
+  const kept = written.filter(({ field, wanted }) => effectiveConfig(stored?.spec)[field] === wanted);
+  const corrected = drift.corrected.filter(({ name }) => kept.some(({ field }) => field === name));
+  const configured = kept.filter(({ field }) => !corrected.some(({ name }) => name === field));
+  const altered = notKept(written, stored);
+  return { ...found, installation, stored, outcome: altered ?? outcome, drift: { ...drift, corrected }, configured };
 }
 
 interface Configurations {
@@ -105,7 +122,7 @@ async function readConfigurations(
 
 /** The values found are kept before the first write: a crash in between must not lose them. */
 async function rememberFirstContact(
-  { installation, stored, now }: Situation,
+  { installation, stored, now }: Found,
   { changes }: Decision,
   { datastore }: InstallationReconcilerOptions,
   { signal }: ReconcileContext,
@@ -114,43 +131,78 @@ async function rememberFirstContact(
   const progressing = { reason: "Progressing", message: "writing the configuration for the first time" } as const;
   const status = {
     ...installation.status,
-    ...adoption(stored, now),
+    ...adoption(stored === "unread" ? undefined : stored, now),
     conditions: conditionsOf(installation, progressing, now),
   };
   return datastore.updateStatus({ ...installation, status }, { signal });
 }
 
+/** Writes onto what the decision was made from: a lost race is decided anew. @returns what is stored now */
 async function write(
-  stored: Configurations["stored"],
-  { changes, outcome }: Decision,
+  object: IPAMConfiguration | undefined,
+  { changes }: Decision,
   { datastore }: InstallationReconcilerOptions,
   { signal }: ReconcileContext,
-): Promise<{ readonly stored: Configurations["stored"]; readonly outcome: Outcome }> {
-  if (Object.keys(changes).length === 0) return { stored, outcome };
-  const { object, config } = await setIPAMConfig(datastore, changes, { signal });
-  const dropped = (Object.keys(changes) as (keyof IpamSettings)[]).filter((field) => config[field] !== changes[field]);
-  if (dropped.length === 0) return { stored: object, outcome };
-  const message = `the API server accepted the write but did not keep ${dropped.join(", ")}: the served CRD does not know it. Upgrade Calico's CRDs`;
-  return { stored: object, outcome: { reason: "FieldNotServed", message } };
+): Promise<IPAMConfiguration | undefined> {
+  try {
+    return (await setIPAMConfig(datastore, changes, { signal, onto: { object } })).object;
+  } catch (error) {
+    if (!isDatastoreError(error, "Unavailable")) throw error;
+    // The answer may be what was lost, not the write.
+    const now = await find(() => datastore.get("IPAMConfiguration", SINGLETON_NAME, { signal })).catch(() => undefined);
+    const config = effectiveConfig(now?.spec);
+    if (now && Object.entries(changes).every(([field, wanted]) => config[field as IpamField] === wanted)) return now;
+    throw error;
+  }
 }
 
-const driftOf = ({ drift }: Decision) => ({ drift: drift.entries, corrected: drift.corrected });
+/** The server said yes and stored something else: a field that the CRD does not know, or somebody on the way. */
+function notKept(written: readonly Difference[], stored: IPAMConfiguration | undefined): Outcome | undefined {
+  const config = effectiveConfig(stored?.spec);
+  const altered = written.filter(({ field, wanted }) => config[field] !== wanted);
+  if (altered.length === 0) return undefined;
+  const fields = altered.map(({ field }) => field).join(", ");
+  if (altered.some(({ field }) => stored?.spec[field] !== undefined)) {
+    const message = `the API server accepted the write but stored another value of ${fields}: a mutating admission policy or webhook changes it`;
+    return { reason: "OwnedByOther", message };
+  }
+  const message = `the API server accepted the write but did not keep ${fields}: the served CRD does not know it. Upgrade Calico's CRDs`;
+  return { reason: "FieldNotServed", message };
+}
 
+/** Events first: they cost nothing and cannot fail, and a status that cannot be written must not swallow them. */
 async function report(
   reconciled: Reconciled,
-  decision: Decision | undefined,
   { datastore, events }: InstallationReconcilerOptions,
   { signal, log }: ReconcileContext,
 ): Promise<void> {
-  const { installation, outcome, corrected } = reconciled;
+  const { installation, outcome } = reconciled;
   const status = statusOf(reconciled);
-  const drifted = new Set(corrected.map(({ name }) => name));
-  const configured = (decision?.written ?? []).filter(({ field }) => !drifted.has(field));
-  if (!isDeepStrictEqual(status, installation.status)) {
-    log.info({ reason: outcome.reason }, outcome.message);
+  announce(events, reconciled, status);
+  if (isDeepStrictEqual(status, installation.status)) return;
+  log.info({ reason: outcome.reason }, outcome.message);
+  await retryLostRaces(() => writeStatus(installation, status, datastore, signal), {
+    what: `writing the status of Installation "${installation.metadata.name}"`,
+    signal,
+  });
+}
+
+/** What was found out stays true when somebody edits meanwhile: it carries the generation that it was made from. */
+async function writeStatus(
+  installation: Installation,
+  status: InstallationStatus,
+  datastore: Datastore,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
     await datastore.updateStatus({ ...installation, status }, { signal });
+  } catch (error) {
+    if (isDatastoreError(error, "NotFound")) return;
+    if (!isDatastoreError(error, "Conflict")) throw error;
+    const current = await read(datastore, installation.metadata.name, signal);
+    if (current?.metadata.uid !== installation.metadata.uid) return;
+    if (current) await datastore.updateStatus({ ...current, status }, { signal });
   }
-  announce(events, { installation, outcome, status, corrected, configured });
 }
 
 function retryLater({ reason }: Outcome): ReconcileResult {
@@ -158,9 +210,12 @@ function retryLater({ reason }: Outcome): ReconcileResult {
   return retryMs === undefined ? {} : { requeueAfterMs: retryMs };
 }
 
-async function read(datastore: Datastore, name: string, signal: AbortSignal): Promise<Installation | undefined> {
+const read = (datastore: Datastore, name: string, signal: AbortSignal): Promise<Installation | undefined> =>
+  find(() => datastore.get("Installation", name, { signal }));
+
+async function find<T>(get: () => Promise<T>): Promise<T | undefined> {
   try {
-    return await datastore.get("Installation", name, { signal });
+    return await get();
   } catch (error) {
     if (isDatastoreError(error, "NotFound")) return undefined;
     throw error;

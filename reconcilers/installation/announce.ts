@@ -1,36 +1,24 @@
 /** Which events a reconcile is worth: on transitions only, never per loop. */
 import type { Installation, InstallationStatus } from "../../src/api/installation.ts";
 import type { EventRecorder } from "../../src/operator/events.ts";
-import { type DriftEntry, describeDrift } from "./drift.ts";
-import { meaningOf, type Outcome } from "./reasons.ts";
-import { type Difference, describeDifferences } from "./values.ts";
-
-export interface Announcement {
-  readonly installation: Installation;
-  readonly outcome: Outcome;
-  readonly status: InstallationStatus;
-  readonly corrected: readonly DriftEntry[];
-  /** What was written because the user asked for it. */
-  readonly configured: readonly Difference[];
-}
+import { describeDrift } from "./drift.ts";
+import { meaningOf } from "./reasons.ts";
+import type { Reconciled } from "./status.ts";
+import { describeDifferences } from "./values.ts";
 
 const ACTION = "Reconcile";
 
-/** Records the events of one reconcile. */
-export function announce(
-  events: EventRecorder,
-  { installation, outcome, status, corrected, configured }: Announcement,
-): void {
-  for (const entry of corrected) events.event(installation, "Warning", "Drift", describeDrift(entry), ACTION);
-  if (configured.length > 0) {
-    events.event(installation, "Normal", "Configured", `changed ${describeDifferences(configured)}`, ACTION);
-  }
+/** Records the events of one reconcile whose status is to be `status`. */
+export function announce(events: EventRecorder, reconciled: Reconciled, status: InstallationStatus): void {
+  const { installation, outcome, drift, configured } = reconciled;
+  const tell = (type: "Normal" | "Warning", reason: string, note: string) =>
+    events.event(installation, type, reason, note, ACTION);
+  for (const entry of drift.corrected) tell("Warning", "Drift", describeDrift(entry));
+  if (configured.length > 0) tell("Normal", "Configured", `changed ${describeDifferences(configured)}`);
   if (reasonBefore(installation) !== outcome.reason) {
-    events.event(installation, meaningOf(outcome.reason).event, outcome.reason, outcome.message, ACTION);
+    tell(meaningOf(outcome.reason).event, outcome.reason, outcome.message);
   }
-  for (const { type, message } of newWarnings(installation, status)) {
-    events.event(installation, "Warning", type, message, ACTION);
-  }
+  for (const { type, message } of newWarnings(installation, status)) tell("Warning", type, message);
 }
 
 const reasonBefore = ({ status }: Installation) => status?.conditions?.find(({ type }) => type === "Ready")?.reason;

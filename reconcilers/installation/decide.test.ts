@@ -12,7 +12,7 @@ import { decide, type Situation } from "./decide.ts";
 const inForce = { strictAffinity: true, autoAllocateBlocks: true, maxBlocksPerHost: 8 };
 const appliedBefore = {
   observedGeneration: 1,
-  fields: [{ name: "maxBlocksPerHost", value: "8", source: "Installation" } as const],
+  applied: [{ name: "maxBlocksPerHost", value: "8" } as const],
 };
 
 interface Case extends Partial<Situation> {

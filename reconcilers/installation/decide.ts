@@ -5,7 +5,7 @@
 import type { Installation, IpamField, IpamSettings } from "../../src/api/installation.ts";
 import type { IPAMConfiguration } from "../../src/api/v3.ts";
 import { type ConfigViolation, configViolations, effectiveConfig } from "../../src/ipam/config.ts";
-import { type DriftVerdict, judgeDrift } from "./drift.ts";
+import { type DriftVerdict, judgeDrift, NO_DRIFT } from "./drift.ts";
 import { ownerOf } from "./owners.ts";
 import type { Outcome } from "./reasons.ts";
 import type { Surroundings } from "./surroundings.ts";
@@ -31,7 +31,6 @@ export interface Decision {
 
 type Check = (situation: Situation) => Decision | undefined;
 
-const NO_DRIFT: DriftVerdict = { entries: [], corrected: [], suspended: [] };
 const nothing = (reason: Outcome["reason"], message: string, drift: DriftVerdict = NO_DRIFT): Decision => ({
   outcome: { reason, message },
   changes: {},
@@ -41,11 +40,18 @@ const nothing = (reason: Outcome["reason"], message: string, drift: DriftVerdict
 
 /** Decides what one reconcile is to do. */
 export function decide(situation: Situation): Decision {
-  for (const check of [paused, blocked, notApplicable, observed, invalid, locked, ownedByOther]) {
+  return firstOf([paused, blocked, notApplicable, observed], situation) ?? decideToEnforce(situation);
+}
+
+const decideToEnforce = (situation: Situation): Decision =>
+  firstOf([invalid, locked, ownedByOther], situation) ?? enforce(situation);
+
+function firstOf(checks: readonly Check[], situation: Situation): Decision | undefined {
+  for (const check of checks) {
     const decision = check(situation);
     if (decision) return decision;
   }
-  return enforce(situation);
+  return undefined;
 }
 
 const paused: Check = ({ installation }) =>
@@ -65,18 +71,16 @@ const notApplicable: Check = ({ surroundings: { foreignIpam } }) =>
           "addresses on this cluster; nothing is written",
       );
 
-const observed: Check = ({ installation, stored }) => {
-  if (installation.spec.managementPolicy !== "Observe") return undefined;
-  const found = differences(installation, stored?.spec);
-  return found.length === 0
-    ? nothing(
-        "Succeeded",
-        "the stored configuration is as the Installation wants it (managementPolicy Observe writes nothing)",
-      )
-    : nothing(
-        "Observed",
-        `managementPolicy Enforce would change ${describeDifferences(found)}; Observe writes nothing`,
-      );
+/** Tells what Enforce would do, by deciding it. */
+const observed: Check = (situation) => {
+  if (situation.installation.spec.managementPolicy !== "Observe") return undefined;
+  const { outcome, written } = decideToEnforce(situation);
+  if (outcome.reason === "Succeeded" && written.length === 0) {
+    return nothing("Succeeded", `${outcome.message} (managementPolicy Observe writes nothing)`);
+  }
+  const change = written.length > 0 ? `change ${describeDifferences(written)}` : "change nothing";
+  const end = outcome.reason === "Succeeded" ? "" : ` and end in ${outcome.reason}: ${outcome.message}`;
+  return nothing("Observed", `managementPolicy Enforce would ${change}${end}. Observe writes nothing`);
 };
 
 const invalid: Check = ({ installation, stored }) => {
@@ -116,31 +120,17 @@ const ownedByOther: Check = ({ installation, stored }) => {
 /** The fields that may be written are written; what holds one back is said, and does not hold back the others. */
 function enforce(situation: Situation): Decision {
   const { installation, stored, surroundings, now } = situation;
-  const wanted = differences(installation, stored?.spec);
   const unserved = unservedFields(installation, surroundings);
   const windows = windowsProblem(situation);
-  const drift = judgeDrift(
-    installation,
-    wanted.filter(({ field }) => !unserved.includes(field)),
-    stored,
-    now,
-  );
-  const heldBack = new Set<IpamField>([
-    ...unserved,
-    ...(windows ? (["strictAffinity"] as const) : []),
-    ...drift.suspended.map(({ name }) => name),
-  ]);
-  const written = wanted.filter(({ field }) => !heldBack.has(field));
+  const impossible = new Set<IpamField>([...unserved, ...(windows ? (["strictAffinity"] as const) : [])]);
+  const possible = differences(installation, stored?.spec).filter(({ field }) => !impossible.has(field));
+  const drift = judgeDrift(installation, possible, stored, now);
+  const written = possible.filter(({ field }) => !drift.suspended.some(({ name }) => name === field));
   const outcome = windows ?? notServed(unserved, surroundings) ?? fight(drift) ?? converged(situation);
-  const partBreaksRule = brokenRules(stored, changesOf(written)).length > 0;
-  if (partBreaksRule)
-    return {
-      ...nothing(
-        outcome.reason,
-        `${outcome.message}. Without it the other fields would break a rule, so nothing is written`,
-      ),
-      drift: NO_DRIFT,
-    };
+  if (brokenRules(stored, changesOf(written)).length > 0) {
+    const message = `${outcome.message}. Without it the other fields would break a rule, so nothing is written`;
+    return nothing(outcome.reason, message, { corrected: [], suspended: drift.suspended });
+  }
   return { outcome, changes: changesToWrite(situation, written), written, drift };
 }
 

@@ -3,7 +3,7 @@ import type { Installation } from "../../src/api/installation.ts";
 import { aConfiguration, anInstallation, heldBy, NOW } from "../../test/support/installations.ts";
 import { type DriftEntry, judgeDrift } from "./drift.ts";
 
-const field = "maxBlocksPerHost";
+const field = "maxBlocksPerHost" as const;
 const stored = (value: number) =>
   aConfiguration(
     { strictAffinity: true, maxBlocksPerHost: value },
@@ -11,15 +11,10 @@ const stored = (value: number) =>
   );
 const minutes = (n: number) => new Date(NOW.getTime() + n * 60_000);
 
-function installed(
-  drift: DriftEntry[] = [],
-  more: { generation?: number; source?: "Installation" | "Existing" } = {},
-): Installation {
-  const { generation = 1, source = "Installation" } = more;
-  return anInstallation(
-    { maxBlocksPerHost: 8 },
-    { generation, status: { observedGeneration: 1, fields: [{ name: field, value: "8", source }], drift } },
-  );
+function installed(drift: DriftEntry[] = [], more: { generation?: number; applied?: string } = {}): Installation {
+  const { generation = 1, applied = "8" } = more;
+  const status = { observedGeneration: 1, applied: [{ name: field, value: applied }], drift };
+  return anInstallation({ maxBlocksPerHost: 8 }, { generation, status });
 }
 const judge = (installation: Installation, found: number, now = NOW) =>
   judgeDrift(installation, [{ field, found, wanted: 8 }], stored(found), now);
@@ -27,7 +22,10 @@ const judge = (installation: Installation, found: number, now = NOW) =>
 /** Another writer changes the field every `every` minutes; returns what became of the last of `times` changes. */
 function fightFor(times: number, every: number) {
   let drift: DriftEntry[] = [];
-  for (let i = 0; i < times; i++) drift = [...judge(installed(drift), 3, minutes(i * every)).entries];
+  for (let i = 0; i < times; i++) {
+    const { corrected, suspended } = judge(installed(drift), 3, minutes(i * every));
+    drift = [...corrected, ...suspended];
+  }
   return drift[0];
 }
 
@@ -38,7 +36,7 @@ describe("drift", () => {
   });
 
   it("is not a value that was never in force", () => {
-    expect(judge(installed([], { source: "Existing" }), 3).entries).toEqual([]);
+    expect(judge(installed([], { applied: "7" }), 3)).toEqual({ corrected: [], suspended: [] });
   });
 
   it("names nobody where no trace was left", () => {
@@ -59,17 +57,19 @@ describe("drift", () => {
 
   it("stays suspended for as long as neither the spec nor the field changes", () => {
     const suspended = fightFor(4, 2) as DriftEntry;
-    expect(judge(installed([suspended], { source: "Existing" }), 3, minutes(600)).suspended).toEqual([suspended]);
+    expect(judge(installed([suspended]), 3, minutes(600)).suspended).toEqual([suspended]);
   });
 
   it("is corrected again once the field changes", () => {
     const suspended = fightFor(4, 2) as DriftEntry;
-    const { corrected } = judge(installed([suspended], { source: "Existing" }), 5);
+    const { corrected } = judge(installed([suspended]), 5);
     expect(corrected).toMatchObject([{ found: "5", corrections: { length: 1 } }]);
   });
 
-  it("is over once the spec changes: what differs then is a change the user asks for", () => {
+  it("is corrected again, with a fresh count, once the spec changes", () => {
     const suspended = fightFor(4, 2) as DriftEntry;
-    expect(judge(installed([suspended], { source: "Existing", generation: 2 }), 3).entries).toEqual([]);
+    const { corrected } = judge(installed([suspended], { generation: 2 }), 3);
+    expect(corrected).toMatchObject([{ found: "3", corrections: { length: 1 } }]);
+    expect(corrected[0]?.suspended).toBeUndefined();
   });
 });

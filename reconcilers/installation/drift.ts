@@ -14,8 +14,7 @@ export const MAX_CORRECTIONS = 3;
 export const CORRECTION_WINDOW_MS = 600_000;
 
 export interface DriftVerdict {
-  /** One entry per drifted field, as the status is to remember it. */
-  readonly entries: readonly DriftEntry[];
+  /** Fields put back once more. */
   readonly corrected: readonly DriftEntry[];
   /** Fields no longer put back. */
   readonly suspended: readonly DriftEntry[];
@@ -32,17 +31,14 @@ export function judgeDrift(
     .filter((difference) => isDrift(installation, difference))
     .map((difference) => judge(installation, difference, object, now));
   return {
-    entries,
     corrected: entries.filter(({ suspended }) => !suspended),
     suspended: entries.filter(({ suspended }) => suspended),
   };
 }
 
 /** Only a value that was in force by our hand can drift; all else is a change the user asks for now. */
-function isDrift(installation: Installation, { field, wanted }: Difference): boolean {
-  if (rememberedSuspension(installation, field)) return true;
-  const before = installation.status?.fields?.find(({ name }) => name === field);
-  return before?.source === "Installation" && before.value === String(wanted);
+function isDrift({ status }: Installation, { field, wanted }: Difference): boolean {
+  return status?.applied?.some(({ name, value }) => name === field && value === String(wanted)) ?? false;
 }
 
 function judge(installation: Installation, difference: Difference, object: IPAMConfiguration | undefined, now: Date) {
@@ -69,6 +65,9 @@ function rememberedSuspension({ metadata, status }: Installation, field: Differe
 
 const withinWindow = (times: readonly string[], now: Date) =>
   times.filter((time) => now.getTime() - Date.parse(time) < CORRECTION_WINDOW_MS);
+
+/** Nothing drifted, or nothing was looked at. */
+export const NO_DRIFT: DriftVerdict = { corrected: [], suspended: [] };
 
 /** What happened, for an event and for `status.lastDrift`. */
 export const describeDrift = ({ name, found, wanted, manager }: DriftEntry): string =>

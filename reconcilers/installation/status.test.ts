@@ -20,8 +20,8 @@ function status(more: Partial<Reconciled> = {}) {
     outcome: { reason: "Succeeded", message: "done" },
     stored: aConfiguration({ strictAffinity: true, autoAllocateBlocks: true, maxBlocksPerHost: 8 }),
     otherNames: [],
-    drift: [],
-    corrected: [],
+    drift: { corrected: [], suspended: [] },
+    configured: [],
     surroundings: theSurroundings(),
     now: NOW,
     ...more,
@@ -37,7 +37,7 @@ describe("conditions", () => {
     Succeeded: "Current",
     Observed: "Current",
     NotApplicable: "Current",
-    Paused: "Current",
+    Paused: "InProgress", // had never converged; a settled one stays as it was, below
     Progressing: "InProgress",
     Unavailable: "InProgress",
     DatastoreLocked: "InProgress",
@@ -95,8 +95,30 @@ describe("conditions", () => {
     });
     expect(paused.conditions).toMatchObject([
       { type: "Ready", status: "False", reason: "Paused", observedGeneration: 2 },
-      { type: "Stalled", status: "True", reason: "InvalidSpec", observedGeneration: 2 },
+      {
+        type: "Stalled",
+        status: "True",
+        reason: "InvalidSpec",
+        message: "when it was paused: bad",
+        observedGeneration: 2,
+      },
     ]);
+  });
+
+  it.each([
+    ["Succeeded", "Current"],
+    ["InvalidSpec", "Failed"],
+    ["Unavailable", "InProgress"],
+  ] as const)("leave Ready unchanged by a pause after %s", (reason, expectedState) => {
+    const before = status({ outcome: { reason, message: "why" } });
+    const paused = status({
+      installation: withStatus(anInstallation(undefined, { policy: "Paused" }), before),
+      outcome: { reason: "Paused", message: "paused" },
+      stored: "unread",
+    });
+    expect(paused.conditions?.[0]?.status).toBe(before.conditions?.[0]?.status);
+    expect(paused.conditions?.map(({ type }) => type)).not.toContain("Reconciling");
+    expect(kstatusOf(withStatus(anInstallation(), paused))).toBe(expectedState);
   });
 });
 

@@ -3,10 +3,10 @@ import { type Installation, type InstallationStatus, IPAM_FIELDS, type IpamField
 import type { Condition } from "../../src/api/meta.ts";
 import type { IPAMConfiguration } from "../../src/api/v3.ts";
 import { DEFAULT_CONFIG, effectiveConfig } from "../../src/ipam/config.ts";
-import { type DriftEntry, describeDrift } from "./drift.ts";
+import { type DriftEntry, type DriftVerdict, describeDrift } from "./drift.ts";
 import { meaningOf, type Outcome } from "./reasons.ts";
 import type { Surroundings } from "./surroundings.ts";
-import { managedFields } from "./values.ts";
+import { type Difference, managedFields } from "./values.ts";
 import { warningsFor } from "./warnings.ts";
 
 export interface Reconciled {
@@ -15,8 +15,10 @@ export interface Reconciled {
   /** The configuration as stored after this reconcile; `unread` where it could not, or was not to, be read. */
   readonly stored: IPAMConfiguration | undefined | "unread";
   readonly otherNames: readonly string[];
-  readonly drift: readonly DriftEntry[];
-  readonly corrected: readonly DriftEntry[];
+  /** What was put back in fact, and what is left alone. */
+  readonly drift: DriftVerdict;
+  /** What was written because the user asked for it. */
+  readonly configured: readonly Difference[];
   readonly surroundings: Surroundings;
   readonly now: Date;
 }
@@ -35,9 +37,9 @@ export function statusOf(reconciled: Reconciled): InstallationStatus {
 }
 
 function configurationPart(reconciled: Reconciled, stored: IPAMConfiguration | undefined): InstallationStatus {
-  const { installation, surroundings, otherNames, corrected } = reconciled;
+  const { installation, surroundings, otherNames, drift } = reconciled;
   const config = effectiveConfig(stored?.spec);
-  const latest = corrected.at(-1);
+  const latest = drift.corrected.at(-1);
   const known = installation.status?.adoptedAt === undefined ? adoption(stored, reconciled.now) : installation.status;
   return {
     effective: config,
@@ -47,7 +49,8 @@ function configurationPart(reconciled: Reconciled, stored: IPAMConfiguration | u
       source: sourceOf(installation, name, stored, known.adopted ?? []),
     })),
     warnings: warningsFor(config, surroundings, otherNames),
-    drift: driftAfter(reconciled),
+    applied: appliedAfter(installation, stored),
+    drift: driftAfter(reconciled, stored),
     lastDrift: latest ? describeDrift(latest) : installation.status?.lastDrift,
     adopted: known.adopted,
     adoptedAt: known.adoptedAt,
@@ -79,11 +82,26 @@ function sourceOf(
   return present && (found || config[name] !== DEFAULT_CONFIG[name]) ? "Existing" : "Default";
 }
 
-/** One entry per field; a suspension is over once the field is no longer judged to be drifting. */
-function driftAfter({ installation, drift }: Reconciled): DriftEntry[] {
-  const names = new Set(drift.map(({ name }) => name));
-  const kept = (installation.status?.drift ?? []).filter(({ name, suspended }) => !names.has(name) && !suspended);
-  return [...kept, ...drift].sort((a, b) => a.name.localeCompare(b.name));
+/** Remembered through every detour (a lock, a failed write, a pause): only a value that is in force replaces it. */
+function appliedAfter(installation: Installation, stored: IPAMConfiguration | undefined) {
+  const config = effectiveConfig(stored?.spec);
+  return managedFields(installation).flatMap(([name, wanted]) => {
+    const inForce = stored !== undefined && config[name] === wanted;
+    const before = installation.status?.applied?.find((entry) => entry.name === name);
+    if (inForce && installation.spec.managementPolicy === "Enforce") return [{ name, value: String(wanted) }];
+    return before ? [before] : [];
+  });
+}
+
+/** One entry per field; a suspension is over once the field has the value that was wanted. */
+function driftAfter({ installation, drift }: Reconciled, stored: IPAMConfiguration | undefined): DriftEntry[] {
+  const judged = [...drift.corrected, ...drift.suspended];
+  const config = effectiveConfig(stored?.spec);
+  const kept = (installation.status?.drift ?? []).filter(
+    ({ name, suspended, wanted }) =>
+      !judged.some((entry) => entry.name === name) && !(suspended && String(config[name]) === wanted),
+  );
+  return [...kept, ...judged].sort((a, b) => a.name.localeCompare(b.name));
 }
 
 /** Ready always, and the abnormal condition of the reason while it holds: never Stalled and Reconciling together. */
@@ -96,19 +114,19 @@ export function conditionsOf(installation: Installation, outcome: Outcome, now: 
   return [made("Ready", ready), ...(abnormal ? [made(abnormal, "True")] : [])];
 }
 
-/** Pausing does not change whether the configuration had converged; only work in progress ends. */
+const WHILE_PAUSED = "when it was paused: ";
+
+/** A pause changes nothing of whether the configuration has converged; what was under way is not known any more. */
 function pausedConditions(installation: Installation, outcome: Outcome, now: Date): Condition[] {
   const before = installation.status?.conditions ?? [];
   const { generation: observedGeneration } = installation.metadata;
-  const stalled = before.find(({ type, status }) => type === "Stalled" && status === "True");
-  const ready = condition(
-    before,
-    { type: "Ready", status: stalled ? "False" : "True", ...outcome, observedGeneration },
-    now,
-  );
-  return stalled
-    ? [ready, { ...stalled, ...(observedGeneration === undefined ? {} : { observedGeneration }) }]
-    : [ready];
+  const isTrue = (name: string) => before.find(({ type, status }) => type === name && status === "True");
+  const stalled = isTrue("Stalled");
+  const status = stalled ? "False" : isTrue("Ready") ? "True" : "Unknown";
+  const ready = condition(before, { type: "Ready", status, ...outcome, observedGeneration }, now);
+  if (!stalled) return [ready];
+  const message = stalled.message.startsWith(WHILE_PAUSED) ? stalled.message : WHILE_PAUSED + stalled.message;
+  return [ready, condition(before, { ...stalled, message, observedGeneration }, now)];
 }
 
 type NewCondition = Omit<Condition, "lastTransitionTime" | "observedGeneration"> & {

@@ -9,7 +9,7 @@ import type { NodeFacts, Surroundings } from "./surroundings.ts";
 export type StatusWarning = NonNullable<InstallationStatus["warnings"]>[number];
 
 /** Names listed in one message, at most. */
-const MOST_NAMES = 5;
+const MOST_NAMES = 3;
 
 /** Every warning that holds now, one per type. */
 export function warningsFor(
@@ -49,13 +49,12 @@ function blocksBelowPodCapacity(
   const short = nodes.flatMap((node) => shortagesOf(node, usable, cap));
   const worst = short.sort((a, b) => a.addresses - b.addresses || a.node.name.localeCompare(b.node.name))[0];
   if (!worst) return undefined;
-  const names = listNames([...new Set(short.map(({ node }) => node.name))].sort());
   const source = config.maxBlocksPerHost ? "maxBlocksPerHost" : `the default of maxBlocksPerHost`;
   return {
     type: "BlocksBelowPodCapacity",
     message:
       `${cap} blocks (${source}) of ${worst.blockSize} ${worst.version} addresses hold ${worst.addresses} pods, but node ` +
-      `${worst.node.name} admits ${worst.node.podCapacity}. Raise maxBlocksPerHost or use larger blocks. Nodes: ${names}`,
+      `${worst.node.name} admits ${worst.node.podCapacity}. Raise maxBlocksPerHost or use larger blocks`,
   };
 }
 
@@ -103,7 +102,6 @@ function shortagesOf(node: NodeFacts, pools: readonly WorkloadPool[], cap: numbe
   });
 }
 
-function listNames(names: readonly string[]): string {
-  const more = names.length - MOST_NAMES;
-  return names.slice(0, MOST_NAMES).join(", ") + (more > 0 ? ` and ${more} more` : "");
-}
+/** Without a count: the text, and with it the event, must not change with every node that joins. */
+const listNames = (names: readonly string[]): string =>
+  names.slice(0, MOST_NAMES).join(", ") + (names.length > MOST_NAMES ? " and others" : "");

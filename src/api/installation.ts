@@ -103,6 +103,11 @@ export const installationStatus = z.object({
     .optional()
     .describe("The values found stored at first contact, before this product wrote anything.")
     .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], maxItems: 8 }),
+  applied: z
+    .array(z.object({ name: z.enum(IPAM_FIELDS).describe("The field."), value: fieldValue }))
+    .optional()
+    .describe("The values that were last in force by this operator's hand: what differs from one of them is drift.")
+    .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], maxItems: 8 }),
   adoptedAt: z.iso.datetime().optional().describe("When the values in adopted were found."),
   datastore: z
     .object({

@@ -13,6 +13,14 @@ export interface ConfigOptions extends CallOptions {
   readonly windowsHost?: boolean | undefined;
 }
 
+export interface SetConfigOptions extends ConfigOptions {
+  /**
+   * The stored configuration (or its absence) that the change was decided on. The change is then written onto exactly
+   * that, and a lost race is the caller's to decide anew (DatastoreError Conflict, AlreadyExists or NotFound).
+   */
+  readonly onto?: { readonly object: IPAMConfiguration | undefined } | undefined;
+}
+
 /** Fields to change. An absent one stays as stored; `null` removes the stored VM address persistence. */
 export interface ConfigChanges {
   readonly strictAffinity?: boolean | undefined;
@@ -52,8 +60,10 @@ export async function getIPAMConfig(datastore: Datastore, options: ConfigOptions
 export async function setIPAMConfig(
   datastore: Datastore,
   changes: ConfigChanges,
-  options: ConfigOptions = {},
+  options: SetConfigOptions = {},
 ): Promise<SetConfigResult> {
+  const { onto } = options;
+  if (onto) return writeOnto(onto.object, datastore, named(changes), options);
   return retryLostRaces(() => setOnce(datastore, named(changes), options), {
     what: `writing IPAMConfiguration "${SINGLETON_NAME}"`,
     signal: options.signal,
@@ -63,10 +73,19 @@ export async function setIPAMConfig(
 }
 
 async function setOnce(datastore: Datastore, changes: ConfigChanges, options: ConfigOptions): Promise<SetConfigResult> {
-  const object = await stored(datastore, options);
+  return writeOnto(await stored(datastore, options), datastore, changes, options);
+}
+
+async function writeOnto(
+  object: IPAMConfiguration | undefined,
+  datastore: Datastore,
+  changes: ConfigChanges,
+  { signal, windowsHost }: ConfigOptions,
+): Promise<SetConfigResult> {
+  const options = signal ? { signal } : {};
   const spec = changedSpec(object?.spec, changes);
   const config = effectiveConfig(spec);
-  const broken = configViolations(config, options);
+  const broken = configViolations(config, { windowsHost });
   refuse(
     "is refused",
     broken.filter(({ scope, fields }) => scope !== "value" || fields.some((f) => f in changes)),

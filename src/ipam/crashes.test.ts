@@ -105,18 +105,6 @@ function dyingAt(index: number, tookPlace: boolean): Meddler {
   };
 }
 
-async function stored(w: World) {
-  return {
-    blocks: await w.all("IPAMBlock"),
-    affinities: await w.all("BlockAffinity"),
-    handles: await w.all("IPAMHandle"),
-    configurations: await w.all("IPAMConfiguration"),
-    pools: await w.all("IPPool"),
-    reservations: [],
-    nodes: [],
-  };
-}
-
 async function prepared({ before }: Case): Promise<World> {
   const w = await world({
     pools: [
@@ -148,10 +136,10 @@ async function dieAndRecover(each: Case, index: number, tookPlace: boolean): Pro
   await each.call(w).catch(() => undefined);
   w.meddler = undefined;
   const where = `write ${index}, ${tookPlace ? "after" : "before"}`;
-  expect([where, check(await stored(w), { mode: "always", now: w.now })]).toEqual([where, []]);
+  expect([where, check(await w.stored(), { mode: "always", now: w.now })]).toEqual([where, []]);
   for (const hostname of ["host-a", "host-b"]) {
     await w.library().autoAssign({ ...ask, hostname, handleID: `after-${hostname}`, num4: 1, num6: 1 });
   }
-  const left = check(await stored(w), { mode: "atRest", now: w.now });
+  const left = check(await w.stored(), { mode: "atRest", now: w.now });
   expect([where, left.filter(({ invariant }) => invariant !== 30 && invariant !== 32)]).toEqual([where, []]);
 }

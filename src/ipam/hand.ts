@@ -13,10 +13,12 @@ import { existingAddresses, unlessOvercounted } from "./max-alloc.ts";
 import { retryLostRaces } from "./retry.ts";
 import type { Search } from "./search.ts";
 
+/** The only thing in a call that changes: what is in it goes to the caller, also when the call fails. */
 export class Hand {
   readonly search: Search;
   readonly args: AutoAssignArgs;
-  readonly #count: number;
+  /** Number of addresses asked for. */
+  readonly count: number;
   /** Names of the host's blocks. */
   readonly owned: Set<string>;
   #ips: readonly string[] = [];
@@ -25,12 +27,13 @@ export class Hand {
   constructor(search: Search, args: AutoAssignArgs, count: number) {
     this.search = search;
     this.args = args;
-    this.#count = count;
+    this.count = count;
     this.owned = new Set(search.rows.map(({ spec }) => blockName(spec.cidr)));
   }
 
+  /** Number of addresses still missing. */
   get short(): number {
-    return this.#count - this.#ips.length;
+    return this.count - this.#ips.length;
   }
 
   add(ips: readonly string[]): void {
@@ -39,15 +42,12 @@ export class Hand {
 
   /** What the handle has already is all it gets. */
   settle(existing: readonly string[]): void {
-    this.#ips = existing.slice(0, this.#count);
+    this.#ips = existing.slice(0, this.count);
   }
 
+  /** Says why there are fewer than asked for. */
   note(message: string): void {
     this.#msgs.add(message);
-  }
-
-  get count(): number {
-    return this.#count;
   }
 
   assignments(): IPAMAssignments {
@@ -55,7 +55,7 @@ export class Hand {
     return {
       ips: this.#ips,
       ipVersion: version,
-      numRequested: this.#count,
+      numRequested: this.count,
       hostReservedAttr: reserved ?? null,
       msgs: [...this.#msgs],
     };

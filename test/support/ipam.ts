@@ -3,6 +3,7 @@ import { type IPAMBlock, type IpamKind, type V3, V3_API_VERSION } from "../../sr
 import { type Datastore, DatastoreError, type DatastoreErrorCode } from "../../src/datastore/datastore.ts";
 import { openEmbedded } from "../../src/datastore/embedded.ts";
 import { createIpam, type Ipam, type IpamOptions } from "../../src/ipam/client.ts";
+import type { ListedObjects } from "../invariants/check.ts";
 
 /** Freezes a value through and through: code that changes what it was given then fails. */
 export function deepFrozen<T>(value: T): T {
@@ -42,6 +43,10 @@ export interface World extends AsyncDisposable {
   readonly nodes: Record<string, Record<string, string>>;
   now: Date;
   meddler: Meddler | undefined;
+  /** The store as the library sees it: frozen, and under the meddler's eyes. */
+  readonly watched: Datastore;
+  /** Everything there is, for the invariants. */
+  stored(): Promise<ListedObjects>;
   /** Another process with other options on the same store. */
   library(options?: Partial<IpamOptions>): Ipam;
   put<K extends IpamKind>(kind: K, name: string, spec: object, more?: object): Promise<V3<K>>;
@@ -67,6 +72,16 @@ export async function world(options: WorldOptions = {}): Promise<World> {
     now: new Date("2026-01-02T03:04:05.678Z"),
     meddler: undefined,
     ipam: undefined as unknown as Ipam,
+    watched: undefined as unknown as Datastore,
+    stored: async () => ({
+      blocks: await state.all("IPAMBlock"),
+      affinities: await state.all("BlockAffinity"),
+      handles: await state.all("IPAMHandle"),
+      configurations: await state.all("IPAMConfiguration"),
+      pools: await state.all("IPPool"),
+      reservations: await state.all("IPReservation"),
+      nodes: Object.entries(state.nodes).map(([name, labels]) => ({ name, labels })),
+    }),
     library: (more = {}) =>
       createIpam({
         datastore: watched(store, state),
@@ -98,7 +113,7 @@ export async function world(options: WorldOptions = {}): Promise<World> {
   for (const [index, [cidr, blockSize, more]] of pools.entries()) {
     await state.put("IPPool", poolName(index), { cidr, blockSize, ...more });
   }
-  return Object.assign(state, { ipam: state.library() });
+  return Object.assign(state, { ipam: state.library(), watched: watched(store, state) });
 }
 
 function watched(store: Datastore, state: World): Datastore {

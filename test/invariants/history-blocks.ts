@@ -81,7 +81,9 @@ function shortestCooldown(history: History, { operation, position }: BlockWrite)
 function staleReleases({ before, after, operation }: BlockWrite): Told[] {
   if (before === undefined || isMarked(before)) return [];
   const { spec } = before;
-  return (operation?.releases ?? []).flatMap(({ address, sequenceNumber }): Told[] => {
+  // Of an address named twice in one call the last entry counts.
+  const releases = new Map((operation?.releases ?? []).map(({ address, sequenceNumber }) => [address, sequenceNumber]));
+  return [...releases].flatMap(([address, sequenceNumber]): Told[] => {
     const ordinal = ordinalOf(spec, address);
     if (sequenceNumber === undefined || !isHeld(spec, ordinal) || isHeld(after?.spec, ordinal)) return [];
     const stored = numberOf(spec.sequenceNumberForAllocation?.[ordinal]);
@@ -120,11 +122,15 @@ function isReleasedBy(operation: Operation | undefined, spec: IPAMBlockSpec, ord
   return (operation?.releases ?? []).some(({ address }) => ordinalOf(spec, address) === ordinal);
 }
 
-/** 26: a row goes only after the block is no longer its host's. */
+/**
+ * 26: a row goes only after the block is no longer its host's. A pending one stands for nothing yet: who finds no block
+ * to it may remove it (number 20 of the differences), and a claim that was on its way writes it anew.
+ */
 function rowsGoneFirst(history: History): Finding[] {
   return history.writesOf("BlockAffinity").flatMap(({ before, after, name, position }) => {
     if (before === undefined || isMarked(before) || !isGone(after)) return [];
-    const { cidr, node, type } = before.spec;
+    const { cidr, node, type, state } = before.spec;
+    if (state === "pending") return [];
     const block = history
       .stored("IPAMBlock", position)
       .find(({ spec }) => canonicalCidr(spec.cidr) === canonicalCidr(cidr));

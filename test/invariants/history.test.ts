@@ -1,130 +1,36 @@
-/** One sound history of a host, and each invariant shown alone by one entry of it changed, added or left out. */
+/** Each invariant about history shown alone: a sound history with an entry changed, added or left out. */
 import { describe, expect, it } from "vitest";
-import type { AllocationAttribute, IPAMBlockSpec, IpamKind, V3 } from "../../src/api/v3.ts";
-import { affinity, block, configuration, pool, reservation, usedBlock } from "../support/ipam-data.ts";
-import { type Call, checkHistory, type LogEntry, type Outcome } from "./history.ts";
+import { block, configuration, pool, reservation } from "../support/ipam-data.ts";
+import { checkHistory } from "./history.ts";
+import {
+  assign,
+  begin,
+  type Changes,
+  cooling,
+  end,
+  followedBy,
+  historyWith,
+  ours,
+  RANGE,
+  release,
+  remove,
+  row,
+  rowAt,
+  second,
+  sound,
+  stamp,
+  theirs,
+  version,
+  windows,
+  write,
+} from "./sound-history.ts";
 
-const RANGE = "10.0.0.0/30";
-const START = Date.parse("2026-01-02T03:00:00Z");
-const time = (seconds: number) => new Date(START + seconds * 1000);
-const stamp = (seconds: number) => `${time(seconds).toISOString().slice(0, 19)}Z`;
-
-const begin = (operation: number, call: Call): LogEntry => ({ type: "begin", operation, call });
-const end = (operation: number, outcome: Partial<Outcome> = {}): LogEntry => ({
-  type: "end",
-  operation,
-  outcome: { ok: true, ...outcome },
-});
-const write = (seconds: number, object: V3<IpamKind>, operation?: number): LogEntry => ({
-  type: "version",
-  at: time(seconds),
-  kind: object.kind,
-  name: object.metadata.name,
-  object,
-  ...(operation === undefined ? {} : { operation }),
-});
-const remove = (seconds: number, { kind, metadata }: V3<IpamKind>, operation: number): LogEntry => ({
-  type: "version",
-  at: time(seconds),
-  kind,
-  name: metadata.name,
-  operation,
-});
-
-const ATTRS = { node: "node-a" };
-const ours: AllocationAttribute = { handle_id: "h1", secondary: ATTRS };
-const theirs: AllocationAttribute = { handle_id: "h2" };
-const windows: AllocationAttribute = { handle_id: "windows-reserved-ipam-handle" };
-const cooling: AllocationAttribute = { releasedAt: stamp(10) };
-
-/** The block at a sequence number: who is at which ordinal, at which number, and the queue. */
-function version(
-  sequenceNumber: bigint,
-  used: Record<number, AllocationAttribute>,
-  unallocated: number[],
-  spec: Partial<IPAMBlockSpec> = {},
-) {
-  const numbers = Object.keys(used).map((ordinal) => [ordinal, 100n]);
-  return usedBlock(
-    RANGE,
-    "node-a",
-    { 3: windows, ...used },
-    {
-      sequenceNumber,
-      unallocated,
-      sequenceNumberForAllocation: Object.fromEntries(numbers),
-      ...spec,
-    },
-  );
-}
-const row = affinity("node-a", RANGE);
-const rowAt = (state: "pending" | "pendingDeletion", deleted = false) => affinity("node-a", RANGE, { state, deleted });
-
-const assign: Call = {
-  method: "autoAssign",
-  hostname: "node-a",
-  intendedUse: "Workload",
-  handleID: "h1",
-  attrs: ATTRS,
-};
-const second: Call = { method: "autoAssign", hostname: "node-a", handleID: "h2", maxAllocToHandlePerIPVersion: 1 };
-const release: Call = { method: "releaseIPs", releases: [{ address: "10.0.0.0", sequenceNumber: 100n }] };
-
-const sound = {
-  config: write(0, configuration({ strictAffinity: true, ipCooldownSeconds: 30 })),
-  pool: write(0, pool("p4", "10.0.0.0/28", { blockSize: 30 })),
-  off: write(0, pool("off", "10.0.0.0/24", { disabled: true })),
-  reservation: write(0, reservation("r1", "10.0.0.4/30")),
-  assign: begin(1, assign),
-  pending: write(1, rowAt("pending"), 1),
-  created: write(1, version(100n, {}, [0, 1, 2]), 1),
-  confirmed: write(1, row, 1),
-  taken: write(1, version(101n, { 0: ours, 1: ours }, [2]), 1),
-  assigned: end(1, { ips: ["10.0.0.0/30", "10.0.0.1/30"] }),
-  release: begin(2, release),
-  released: write(10, version(102n, { 0: cooling, 1: ours }, [2]), 2),
-  releaseEnds: end(2),
-  read: begin(3, { method: "getUtilization" }),
-  readEnds: end(3),
-  again: begin(4, second),
-  reused: write(40, version(103n, { 1: ours, 2: theirs }, [0]), 4),
-  reusedEnds: end(4, { ips: ["10.0.0.2/30"] }),
-  repeat: begin(5, second),
-  repeatEnds: end(5, { ips: ["10.0.0.2/30"] }),
-  coldAll: begin(6, { method: "releaseByHandle", handleID: "h1" }),
-  cold: write(50, version(104n, { 1: { releasedAt: stamp(50) }, 2: theirs }, [0]), 6),
-  coldEnds: end(6),
-  collect: begin(7, { method: "garbageCollectColdIPs", ipCooldownSeconds: -1 }),
-  collected: write(51, version(105n, { 2: theirs }, [0, 1]), 7),
-  collectEnds: end(7),
-  relax: write(52, configuration({ strictAffinity: true })),
-  clear: begin(8, { method: "releaseByHandle", handleID: "h2" }),
-  cleared: write(53, version(106n, {}, [0, 1, 2]), 8),
-  clearEnds: end(8),
-  leave: begin(9, { method: "releaseHostAffinities", hostname: "node-a" }),
-  leaving: write(60, rowAt("pendingDeletion"), 9),
-  marked: write(60, version(106n, {}, [0, 1, 2], { deleted: true }), 9),
-  gone: remove(60, block(RANGE), 9),
-  rowMarked: write(60, rowAt("pendingDeletion", true), 9),
-  rowGone: remove(60, row, 9),
-  left: end(9),
-  anew: write(70, version(200n, {}, [0, 1, 2])),
-  died: begin(10, assign),
-};
-type Name = keyof typeof sound;
-
-/** The sound history with entries replaced by none, one or several. */
-const historyWith = (changes: Partial<Record<Name, LogEntry[]>>): LogEntry[] =>
-  (Object.keys(sound) as Name[]).flatMap((name) => changes[name] ?? [sound[name]]);
-/** Entries after an existing one. */
-const after = (name: Name, ...entries: LogEntry[]) => ({ [name]: [sound[name], ...entries] });
-
-type Damage = readonly [invariant: number, what: string, changes: Partial<Record<Name, LogEntry[]>>];
+type Damage = readonly [invariant: number, what: string, changes: Changes];
 const held = version(101n, { 0: ours, 1: ours }, [2]);
 const { affinity: _nobody, affinityClaimTime: _since, ...unowned } = held.spec;
 
 /** A second holder of 10.0.0.0 after its cooldown. */
-const givenAgain: Partial<Record<Name, LogEntry[]>> = {
+const givenAgain: Changes = {
   reused: [write(40, version(103n, { 0: theirs, 1: ours }, [2]), 4)],
   reusedEnds: [end(4, { ips: ["10.0.0.0/30"] })],
   repeatEnds: [end(5, { ips: ["10.0.0.0/30"] })],
@@ -135,7 +41,7 @@ const givenAgain: Partial<Record<Name, LogEntry[]>> = {
 };
 
 /** The release of the last address deletes the block, as it would if nobody owned it. */
-const deletedWithLast: Partial<Record<Name, LogEntry[]>> = {
+const deletedWithLast: Changes = {
   cleared: [remove(53, block(RANGE), 8)],
   marked: [],
   gone: [],
@@ -217,7 +123,7 @@ const damages: Damage[] = [
   [
     20,
     "a reader that writes",
-    after("read", write(20, configuration({ strictAffinity: true, ipCooldownSeconds: 30 }), 3)),
+    followedBy("read", write(20, configuration({ strictAffinity: true, ipCooldownSeconds: 30 }), 3)),
   ],
   [
     26,
@@ -236,7 +142,7 @@ const damages: Damage[] = [
   [
     26,
     "a row gone before its block",
-    { rowMarked: [], rowGone: [], ...after("leaving", write(60, rowAt("pendingDeletion", true), 9)) },
+    { rowMarked: [], rowGone: [], ...followedBy("leaving", write(60, rowAt("pendingDeletion", true), 9)) },
   ],
   [
     26,
@@ -260,7 +166,7 @@ describe("checkHistory", () => {
     expect([...new Set(checkHistory(historyWith(changes)).map((finding) => finding.invariant))]).toEqual([invariant]);
   });
 
-  it.for<[string, Partial<Record<Name, LogEntry[]>>]>([
+  it.for<[string, Changes]>([
     ["a host's life", {}],
     ["nothing", Object.fromEntries(Object.keys(sound).map((name) => [name, []]))],
     ["an address released and given to another", givenAgain],
@@ -273,9 +179,18 @@ describe("checkHistory", () => {
       "writes of nobody known",
       { taken: [write(1, held)], reused: [write(40, version(103n, { 1: ours, 2: theirs }, [0]))] },
     ],
+    ["a block deleted with its last address", deletedWithLast],
+    [
+      "a pending row removed by one who found no block, and written anew",
+      followedBy("created", remove(1, row, 11), write(1, rowAt("pending"), 1)),
+    ],
+    [
+      "an address given to a handle with a maximum by an overlapping call",
+      { again: [begin(4, second), begin(5, { ...second, attrs: { pod: "p" } })], repeat: [] },
+    ],
     [
       "an address reserved after it was given",
-      after("assigned", write(2, reservation("r1", "10.0.0.0/29")), write(3, reservation("r1"))),
+      followedBy("assigned", write(2, reservation("r1", "10.0.0.0/29")), write(3, reservation("r1"))),
     ],
   ])("sound: %s", ([, changes]) => {
     expect(checkHistory(historyWith(changes))).toEqual([]);

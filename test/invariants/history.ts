@@ -88,7 +88,7 @@ function handedOut(history: History, operation: Operation, ip: string): Finding[
   const { spec } = visible[0]!;
   return [
     ...prefixOf(operation, ip, spec),
-    ...(isNew ? attributesOf(operation, address, visible) : []),
+    ...(isNew ? attributesOf(history, operation, address, visible) : []),
     ...(isNew && operation.method === "autoAssign"
       ? forbidden(history, operation, address, [atBegin, ...written])
       : []),
@@ -108,12 +108,21 @@ function prefixOf(operation: Operation, ip: string, { cidr }: IPAMBlockSpec): Fi
     : [finding(18, operation, `${ip} was returned, the block is ${cidr}`)];
 }
 
-/** 14: in one of the states with the caller's handle, the caller's attributes too. */
-function attributesOf(operation: Operation, address: string, states: readonly IPAMBlock[]): Finding[] {
-  const wanted = operation.attrs ?? {};
+/** 14: the caller's attributes, in one of the states with its handle. Under a maximum a call that overlaps may have been first. */
+function attributesOf(
+  history: History,
+  operation: Operation,
+  address: string,
+  states: readonly IPAMBlock[],
+): Finding[] {
+  const { begin, end } = operation;
+  const sharers = history.operations.filter(
+    (other) => isRepeat(other, operation) && other.begin < end && other.end > begin,
+  );
+  const wanted = [operation, ...sharers].map(({ attrs = {} }) => ({ ...attrs }));
   const stored = states.map(({ spec }) => entryAt(spec, ordinalOf(spec, address))?.secondary ?? {});
-  if (stored.some((attributes) => isDeepStrictEqual({ ...attributes }, { ...wanted }))) return [];
-  return [finding(14, operation, `${address} has ${JSON.stringify(stored[0])}, not ${JSON.stringify(wanted)}`)];
+  if (stored.some((attributes) => wanted.some((attrs) => isDeepStrictEqual({ ...attributes }, attrs)))) return [];
+  return [finding(14, operation, `${address} has ${JSON.stringify(stored[0])}, not ${JSON.stringify(wanted[0])}`)];
 }
 
 /** 17: what an automatic request must not be given anew. */

@@ -9,6 +9,9 @@ export class UnreadableConfiguration extends Error {
   override readonly name = "UnreadableConfiguration";
 }
 
+/** How policies and webhooks of others say no, with the same status as a missing permission. */
+const ADMISSION = /denied (the )?request/;
+
 /** The outcome to report; undefined for what is no finding about the cluster (a lost race, an abort, a fault of ours). */
 export function outcomeOfFailure(error: unknown, { datastore }: Surroundings): Outcome | undefined {
   if (error instanceof UnreadableConfiguration) {
@@ -17,6 +20,9 @@ export function outcomeOfFailure(error: unknown, { datastore }: Surroundings): O
   if (error instanceof IpamError)
     return error.code === "MaxRetries" ? undefined : { reason: "InvalidSpec", message: error.message };
   if (isDatastoreError(error, "Invalid")) return { reason: "InvalidSpec", message: error.message };
+  if (isDatastoreError(error, "Unauthorized") && ADMISSION.test(error.message)) {
+    return { reason: "InvalidSpec", message: `admission on this cluster refuses the write: ${error.message}` };
+  }
   if (isDatastoreError(error, "Unauthorized")) {
     return { reason: "Forbidden", message: `${error.message}. Apply the operator's role (rbac/operator.yaml)` };
   }

@@ -27,7 +27,7 @@ export function datastoreError(error: unknown, resource: Resource, name: string)
   }
   if (!isKubeError(error)) return error;
   const code = codeOf(error);
-  const message = code === "NotServed" ? notServed(resource) : error.message + adviceFor(code, resource);
+  const message = code === "NotServed" ? notServed(resource) : error.message + adviceFor(code, resource, error.message);
   return new DatastoreError(code, resource.kind, name, message, { cause: error });
 }
 
@@ -57,6 +57,11 @@ function notServed({ kind, plural, group, version }: Resource): string {
   return `${kind} (${group}/${version}) is not served by the cluster: install the CRD ${plural}.${group}`;
 }
 
-function adviceFor(code: DatastoreErrorCode, { plural, group }: Resource): string {
-  return code === "Unauthorized" ? `. Grant this user the verb on ${plural}.${group}` : "";
+/** Admission refuses with the same status as RBAC; only RBAC's refusal is mended by granting something. */
+const DENIED_BY_RBAC = /User ".*" cannot /;
+
+function adviceFor(code: DatastoreErrorCode, { plural, group }: Resource, message: string): string {
+  return code === "Unauthorized" && DENIED_BY_RBAC.test(message)
+    ? `. Grant this user the verb on ${plural}.${group}`
+    : "";
 }

@@ -15,8 +15,10 @@ export interface OperatorProcess {
 
 export function createProcess(options: OperatorOptions, log: Logger, stop: AbortSignal): OperatorProcess {
   const metrics = createMetrics();
+  // A cause that ends without an event, such as an API server's outage, is noticed within this time.
+  const queue = { maxMs: 30_000 };
   const { concurrent, resyncPeriod: resyncPeriodMs, reconcileTimeout: reconcileTimeoutMs } = options;
-  const manager = createManager({ log, metrics, concurrent, resyncPeriodMs, reconcileTimeoutMs });
+  const manager = createManager({ log, metrics, concurrent, resyncPeriodMs, reconcileTimeoutMs, queue });
   return { options, log, metrics, manager, stop };
 }
 

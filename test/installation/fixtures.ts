@@ -67,3 +67,24 @@ export function configurationCrd(generation: Generation) {
   const file = generation === "v1" ? "v1/crd.projectcalico.org_ipamconfigs" : "v3/projectcalico.org_ipamconfigurations";
   return parse(readFileSync(join(import.meta.dirname, `../../crds/${file}.yaml`), "utf8"));
 }
+
+/** A policy of the cluster's own admins, which answers like a missing permission does. */
+export const refusingPolicy = (generation: Generation) => `
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: fridays}
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    resourceRules:
+      - apiGroups: [${apiOf(generation).group}]
+        apiVersions: [${apiOf(generation).version}]
+        resources: [${generation === "v1" ? "ipamconfigs" : "ipamconfigurations"}]
+        operations: [CREATE, UPDATE]
+  validations: [{expression: "false", message: not on Fridays, reason: Forbidden}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: fridays}
+spec: {policyName: fridays, validationActions: [Deny]}
+`;

@@ -11,6 +11,7 @@ import {
   configurationCrd,
   newerConfigurationCrd,
   olderConfigurationCrd,
+  refusingPolicy,
 } from "./fixtures.ts";
 import { type User, userOf } from "./user.ts";
 
@@ -84,6 +85,25 @@ describe.each(["v1", "v3"] as const)("a cluster with more on it, %s", (generatio
     await expect.poll(async () => (await user.spec())?.maxBlocksPerHost).toBe(6);
     expect(await user.spec()).toHaveProperty("futureSetting", 7);
     await user.enforce({ strictAffinity: true, maxBlocksPerHost: 7, ipCooldownSeconds: 90 });
+    await succeeded();
+  });
+
+  it("somebody else's admission policy refuses the write: says so in its words, not as a missing permission", async () => {
+    await cluster.apply(refusingPolicy(generation));
+    await expect
+      .poll(async () => (await cluster.kubectl(["annotate", user.plural, "default", "try=1", "--overwrite"])).stderr)
+      .toMatch(/not on Fridays/);
+    await user.enforce({ strictAffinity: true, maxBlocksPerHost: 5, ipCooldownSeconds: 90 });
+    await stalled("InvalidSpec");
+    expect(await user.message()).toMatch(/admission on this cluster refuses the write: .*not on Fridays/);
+    expect(await user.message()).not.toMatch(/Grant|role/);
+    await cluster.kubectlOk(["delete", "validatingadmissionpolicybinding,validatingadmissionpolicy", "fridays"]);
+    await expect
+      .poll(async () => {
+        await user.enforce({ strictAffinity: true, maxBlocksPerHost: 7, ipCooldownSeconds: 90 });
+        return (await user.spec())?.maxBlocksPerHost;
+      })
+      .toBe(7);
     await succeeded();
   });
 

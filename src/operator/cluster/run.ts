@@ -144,7 +144,7 @@ function followPolicy(): (installation: Installation | undefined) => boolean {
   let last: string | undefined = "";
   return (installation) => {
     const before = last;
-    last = installation?.spec.managementPolicy;
+    last = installation?.spec?.managementPolicy;
     return last !== before;
   };
 }

@@ -20,11 +20,10 @@ const textOf = ({ verb, objectRef = {} }: AuditEvent): string => {
   return permissionText(verb, objectRef.apiGroup ?? "", `${objectRef.resource ?? ""}${subresource}`);
 };
 
-/** A 403 that authorization let pass came from admission: no permission was missing. */
-const wasDenied = ({ annotations, responseStatus }: AuditEvent): boolean => {
-  const decision = annotations?.["authorization.k8s.io/decision"];
-  return decision === "forbid" || (decision === undefined && responseStatus?.code === 403);
-};
+/** Authorization's no, and that of RBAC's escalation check; an admission policy's no is not about permissions. */
+const wasDenied = ({ annotations, responseStatus }: AuditEvent): boolean =>
+  annotations?.["authorization.k8s.io/decision"] === "forbid" ||
+  (responseStatus?.code === 403 && !/denied (the )?request/.test(responseStatus.message ?? ""));
 
 /** Each thing that was refused to a user, once, in order: permission, and the object where one was named. */
 export function denied(events: readonly AuditEvent[], username: string): string[] {

@@ -69,12 +69,8 @@ function cooldown(history: History, write: BlockWrite): Told[] {
 /** The shortest of those in force since the writer began. */
 function shortestCooldown(history: History, { operation, position }: BlockWrite): number {
   if (operation?.ipCooldownSeconds !== undefined) return operation.ipCooldownSeconds;
-  const atFirst = history.stored("IPAMConfiguration", operation?.begin ?? position);
-  const since = history
-    .writesOf("IPAMConfiguration")
-    .filter((write) => write.position > (operation?.begin ?? position));
-  const inForce = [...atFirst, ...since.filter((write) => write.position < position).map(({ after }) => after)];
-  return Math.min(...(inForce.length > 0 ? inForce.map((object) => object?.spec.ipCooldownSeconds ?? 0) : [0]));
+  const inForce = history.configurations(operation?.begin ?? position, position);
+  return Math.min(...inForce.map((spec) => spec.ipCooldownSeconds ?? 0));
 }
 
 /** 15: by a write of the block, or by its deletion. */

@@ -179,6 +179,18 @@ describe("checkHistory", () => {
       "writes of nobody known",
       { taken: [write(1, held)], reused: [write(40, version(103n, { 1: ours, 2: theirs }, [0]))] },
     ],
+    [
+      "an address back at once by a call that began before the cooldown was set",
+      {
+        config: [],
+        again: [begin(4, second), sound.config],
+        reused: [write(11, version(103n, { 1: ours, 2: theirs }, [0]), 4)],
+      },
+    ],
+    [
+      "an address borrowed by a call that may have seen affinity not strict",
+      { again: [begin(4, { ...second, hostname: "node-b" }), write(20, configuration({})), sound.config] },
+    ],
     ["a block deleted with its last address", deletedWithLast],
     [
       "a pending row removed by one who found no block, and written anew",

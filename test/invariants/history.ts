@@ -152,12 +152,12 @@ function poolsFor(history: History, { begin, pools = [] }: Operation): Cidr[] {
   return (pools.length > 0 ? pools : enabled).flatMap((cidr) => parseCidr(cidr) ?? []);
 }
 
-/** 16: under strict affinity no new address out of a block that is not the host's. */
+/** 16: where affinity was strict from begin to write, no new address out of a block that is not the host's. */
 function borrowed(history: History): Finding[] {
   return history.writesOf("IPAMBlock").flatMap(({ before, after, operation, position, name }) => {
     if (!operation || !after || !["autoAssign", "assignIP"].includes(operation.method)) return [];
     const owner = `${operation.intendedUse === "LoadBalancer" ? "virtual" : "host"}:${operation.hostname}`;
-    const isStrict = [operation.begin, position].every((at) => strictAt(history, at));
+    const isStrict = history.configurations(operation.begin, position).every(({ strictAffinity }) => strictAffinity);
     if (!isStrict || after.spec.affinity === owner) return [];
     const taken = ordinalsOf(after.spec).filter(
       (ordinal) => isHeld(after.spec, ordinal) && !isHeld(before?.spec, ordinal),
@@ -167,9 +167,6 @@ function borrowed(history: History): Finding[] {
     );
   });
 }
-
-const strictAt = (history: History, position: number) =>
-  history.stored("IPAMConfiguration", position)[0]?.spec.strictAffinity === true;
 
 const READERS = ["getIPAMConfig", "getUtilization", "ipsByHandle", "getAssignmentAttributes"];
 

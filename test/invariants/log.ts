@@ -1,6 +1,6 @@
 /** A recorded history: what callers asked and were told, and every version of every object in the order of the writes. */
 import { cutHandle } from "../../src/api/names.ts";
-import type { IPAMBlock, IPAMBlockSpec, IpamKind, V3 } from "../../src/api/v3.ts";
+import type { IPAMBlock, IPAMBlockSpec, IPAMConfigurationSpec, IpamKind, V3 } from "../../src/api/v3.ts";
 import { parseAddress } from "../../src/net/address.ts";
 import { type Cidr, cidrOf, overlaps, parseCidr } from "../../src/net/cidr.ts";
 
@@ -95,6 +95,14 @@ export class History {
     const objects = new Map<string, V3<K> | undefined>();
     for (const write of this.writesOf(kind)) if (write.position <= position) objects.set(write.name, write.after);
     return [...objects.values()].filter((object) => object !== undefined && !isMarked(object)) as V3<K>[];
+  }
+
+  /** The configuration stored at `from`, and every one written from there to `to`; one that is not stored says nothing. */
+  configurations(from: number, to: number): IPAMConfigurationSpec[] {
+    const writes = this.writesOf("IPAMConfiguration").filter(({ position }) => position > from && position < to);
+    return [this.stored("IPAMConfiguration", from)[0], ...writes.map(({ after }) => after)].map(
+      (object) => object?.spec ?? {},
+    );
   }
 
   /** The block an address lay in when a call began, and every version of it until the call ended. */

@@ -5,7 +5,7 @@ import { affinityText } from "./affinity.ts";
 import { commit, type Taker } from "./allocation.ts";
 import { addressFrom, type HostReservedAttr, ordinalOf } from "./block.ts";
 import { assign } from "./block-changes.ts";
-import { CLAIM_RACES, type Claimer, claimBlock } from "./claim.ts";
+import { type Claimer, claimBlock } from "./claim.ts";
 import type { IPAMConfig } from "./config.ts";
 import { type Context, configFor, found, type LoadedBlock, listPools, loadBlock } from "./context.ts";
 import { IpamError, isIpamError } from "./errors.ts";
@@ -48,7 +48,7 @@ export async function assignIP(context: Context, args: AssignIPArgs, options: Ca
   const owner = { affinityType, host: args.hostname ?? context.hostname() } as const;
   const claimer = { owner, reserved: args.hostReservedAttr, cooldownSeconds: config.ipCooldownSeconds };
   const request: Request = { ...claimer, args, context, options, config, pool, ip: formatAddress(address) };
-  const lost = [...CLAIM_RACES, "BlockClaimConflict", "StaleAffinity", "HandleBusy"] as const;
+  const lost = ["Conflict", "NotFound", "BlockClaimConflict", "StaleAffinity", "HandleBusy"] as const;
   const assigning = retryLostRaces(() => assignOnce(request), { what: `assigning ${args.ip}`, lost, ...options });
   await unlessOvercounted(assigning);
 }

@@ -19,10 +19,10 @@ import { collect, type HostReservedAttr, newBlock } from "./block.ts";
 import { type Context, found, type LoadedBlock, loadBlock, writeBlock } from "./context.ts";
 import { TransientError } from "./errors.ts";
 import { deleteQuietly } from "./give-up.ts";
-import type { LostRace } from "./retry.ts";
+import { type LostRace, retryLostRaces } from "./retry.ts";
 
 /** What an attempt to claim a block can end in because someone else acted on it. */
-export const CLAIM_RACES: readonly LostRace[] = ["Conflict", "AlreadyExists", "NotFound"];
+const CLAIM_RACES: readonly LostRace[] = ["Conflict", "AlreadyExists", "NotFound"];
 
 /** For whom, and how, blocks are claimed. */
 export interface Claimer {
@@ -33,16 +33,48 @@ export interface Claimer {
 }
 
 /** Both phases for one range. @throws TransientError where the block is another's */
-export async function claimBlock(context: Context, claimer: Claimer, cidr: Cidr, options: CallOptions) {
-  return blockFromAffinity(context, claimer, await pendingAffinity(context, claimer.owner, cidr, options), options);
+export function claimBlock(context: Context, claimer: Claimer, cidr: Cidr, options: CallOptions): Promise<LoadedBlock> {
+  return claimWith(context, claimer, cidr, undefined, options);
 }
 
 /**
- * The block that a row stands for, made where it is missing. A row that was left pending, or pendingDeletion, is
- * confirmed after the block was written once: that write undoes whoever was about to delete the block.
+ * The block that one of the owner's rows stands for, made where it is missing.
  * @throws TransientError StaleAffinity where the block is another's; the row is gone then
  */
-export async function blockFromAffinity(
+export function blockFromAffinity(
+  context: Context,
+  claimer: Claimer,
+  row: BlockAffinity,
+  options: CallOptions,
+): Promise<LoadedBlock> {
+  return claimWith(context, claimer, rowRange(row), row, options);
+}
+
+/**
+ * A lost race is looked at anew with the row as it is then. One that vanished while its block was made is made again:
+ * a block must not be left with an owner that no row names.
+ */
+function claimWith(
+  context: Context,
+  claimer: Claimer,
+  cidr: Cidr,
+  listed: BlockAffinity | undefined,
+  options: CallOptions,
+): Promise<LoadedBlock> {
+  let row = listed;
+  const attempt = async () => {
+    const current: BlockAffinity = row ?? (await pendingAffinity(context, claimer.owner, cidr, options));
+    row = undefined;
+    return blockOfRow(context, claimer, current, options);
+  };
+  return retryLostRaces(attempt, { what: `claiming block ${formatCidr(cidr)}`, lost: CLAIM_RACES, ...options });
+}
+
+/**
+ * A row that was left pending, or pendingDeletion, is confirmed after the block was written once: that write undoes
+ * whoever was about to delete the block.
+ */
+async function blockOfRow(
   context: Context,
   claimer: Claimer,
   row: BlockAffinity,

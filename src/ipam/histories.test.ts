@@ -1,7 +1,7 @@
 /**
  * Random histories of several hosts, handles and clocks, one call after the other or several at once, dying now and
- * then: the invariants hold after every step, and the whole log keeps those about what happened in between. A failing
- * history shrinks. `IPAM_HISTORIES` asks for more of them.
+ * then: the invariants hold after every step, the whole log keeps those about what happened in between, and one more call
+ * of each host leaves everything whole (after races, and after deaths). A failing history shrinks. `IPAM_HISTORIES` asks for more of them.
  */
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -19,7 +19,9 @@ const POOLS = [
   ["fd00::/125", 126],
 ] as const;
 
-const host = fc.constantFrom("host-a", "host-b", "host-c");
+const HOSTS = ["host-a", "host-b", "host-c"] as const;
+
+const host = fc.constantFrom(...HOSTS);
 const handleID = fc.constantFrom("h1", "h2");
 const address = fc.nat(15).map((last) => `10.0.0.${last}`);
 const step = fc.oneof(
@@ -78,6 +80,15 @@ async function run({
     expect(check(await w.stored(), { mode: "always", now: w.now })).toEqual([]);
   }
   expect(checkHistory(recorder.log)).toEqual([]);
+  for (const hostname of HOSTS) {
+    await w.ipam.autoAssign({ intendedUse: "Workload", hostname, handleID: "last", num4: 1, num6: 1 });
+  }
+  // A death in the middle of a race can leave a block whose owner has no row: that takes more than one call to undo.
+  if (groups.some(({ dies, steps }) => dies !== null && steps.length > 1)) return;
+  const died = groups.some(({ dies }) => dies !== null);
+  const left = check(await w.stored(), { mode: "atRest", now: w.now });
+  // Only a collection pass restores the counts of handles whose caller died.
+  expect(left.filter(({ invariant }) => !(died && [30, 32].includes(invariant)))).toEqual([]);
 }
 
 function die(w: World, at: number | null): void {

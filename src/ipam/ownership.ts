@@ -5,12 +5,11 @@ import { type Cidr, contains, formatCidr, parseCidr, size } from "../net/cidr.ts
 import { type AffinityConfig, listAffinities, ownerOf, rowOwner } from "./affinity.ts";
 import { rememberPartial } from "./assignments.ts";
 import { rangeOf } from "./block.ts";
-import { CLAIM_RACES, claimBlock } from "./claim.ts";
+import { claimBlock } from "./claim.ts";
 import { type Context, configFor, cooldownFor, listPools } from "./context.ts";
 import { IpamError, TransientError } from "./errors.ts";
 import { type GivingUp, giveUp } from "./give-up.ts";
 import { isEnabled, poolAround, poolsOf } from "./pools.ts";
-import { retryLostRaces } from "./retry.ts";
 
 export interface ClaimResult {
   /** Blocks that are the owner's now. */
@@ -51,8 +50,7 @@ export async function claimAffinity(
   for (const block of blocks) {
     const text = formatCidr(block);
     try {
-      const claim = () => claimBlock(context, { owner, cooldownSeconds }, block, options);
-      await retryLostRaces(claim, { what: `claiming block ${text}`, lost: CLAIM_RACES, ...options });
+      await claimBlock(context, { owner, cooldownSeconds }, block, options);
       claimed.push(text);
     } catch (error) {
       if (error instanceof TransientError) failed.push(text);

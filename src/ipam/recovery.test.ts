@@ -57,4 +57,24 @@ describe("crashes", () => {
       expect(await rows(w)).toEqual([]);
     }
   });
+
+  test("a row that is removed while its block is made is made again", async () => {
+    await using w = await world(small);
+    w.meddler = async ({ operation, kind }) => {
+      if (operation !== "create" || kind !== "IPAMBlock") return;
+      w.meddler = undefined;
+      await w.ipam.releaseHostAffinities(A, true);
+    };
+    await w.ipam.assignIP({ ip: "10.0.0.1", hostname: "host-a" });
+    expect(await rows(w)).toEqual(["host-a 10.0.0.0/26 confirmed"]);
+  });
+
+  test("an empty block whose owner has no row is taken over", async () => {
+    await using w = await world({ pools: [["10.0.0.0/26", 26]] });
+    await w.ipam.claimAffinity("10.0.0.0/26", A);
+    await w.store.delete((await w.all("BlockAffinity"))[0]!);
+    w.pass(61);
+    await w.ipam.autoAssign({ num4: 1, intendedUse: "Workload", hostname: "host-b" });
+    expect(await rows(w)).toEqual(["host-b 10.0.0.0/26 confirmed"]);
+  });
 });

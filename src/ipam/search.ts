@@ -3,7 +3,7 @@ import type { BlockAffinity } from "../api/v3.ts";
 import { isDatastoreError } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import { rangeCovering } from "../net/address-set.ts";
-import { getAffinity, isConfirmed, listAffinities, rowRange } from "./affinity.ts";
+import { isConfirmed, listAffinities, rowRange } from "./affinity.ts";
 import type { HostReservedAttr } from "./block.ts";
 import { blockFromAffinity, type Claimer } from "./claim.ts";
 import type { LoadedBlock } from "./context.ts";
@@ -11,7 +11,6 @@ import { giveUpDeselected } from "./deselected.ts";
 import { isIpamError, TransientError } from "./errors.ts";
 import type { Knowledge } from "./knowledge.ts";
 import { choosePools, type Pool, poolAround } from "./pools.ts";
-import { retryLostRaces } from "./retry.ts";
 
 /** What differs between the families of one call. */
 export interface FamilyRequest {
@@ -57,16 +56,9 @@ export async function* ownBlocks(search: Search): AsyncGenerator<readonly [Block
 }
 
 async function ownBlock(search: Search, listed: BlockAffinity): Promise<LoadedBlock | undefined> {
-  const { context, owner, options } = search;
-  let row: BlockAffinity | undefined = listed;
-  const cidr = rowRange(listed);
-  const attempt = async () => {
-    const current: BlockAffinity = row ?? (await getAffinity(context, owner, cidr, options));
-    row = undefined;
-    return blockFromAffinity(context, search, current, options);
-  };
+  const { context, options } = search;
   try {
-    return await retryLostRaces(attempt, { what: `reading block ${listed.spec.cidr}`, ...options });
+    return await blockFromAffinity(context, search, listed, options);
   } catch (error) {
     const usable = !(error instanceof TransientError) && !isIpamError(error, "MalformedBlock");
     if (usable && !isDatastoreError(error, "NotFound")) throw error;

@@ -1,0 +1,207 @@
+/**
+ * Watch-fed reads for long-lived processes, over the same contract. Reads of the cached kinds are as new as the watch, or
+ * as this process's own last write; writes go to the server at the revision they were computed from, so that one computed
+ * from an old read loses, and the next read of that object asks the server.
+ */
+import { type BackoffOptions, createBackoff, sleep } from "../kube/backoff.ts";
+import { KindCache } from "./cached-kind.ts";
+import {
+  type CallOptions,
+  type Datastore,
+  DatastoreError,
+  type DatastoreEvent,
+  isDatastoreError,
+  type Kind,
+  type Listed,
+  type ListOptions,
+  type Stored,
+  type WatchOptions,
+} from "./datastore.ts";
+import { isMarkedKind, type Malformed } from "./rows.ts";
+
+/**
+ * What allocation reads and can act upon late. Handles are not among them, as in Calico: whoever releases by handle must
+ * see the blocks that another process has just taken addresses of.
+ */
+export const CACHED_KINDS = [
+  "IPAMBlock",
+  "BlockAffinity",
+  "IPAMConfiguration",
+  "IPPool",
+  "IPReservation",
+] as const satisfies readonly Kind[];
+
+export interface CacheOptions {
+  /** Default: {@link CACHED_KINDS}. Of any other kind every read goes to the server. */
+  readonly kinds?: readonly Kind[];
+  /** Ends the watches; reads then go to the server. */
+  readonly signal: AbortSignal;
+  /** Told why a kind cannot be listed or watched right now; it is tried again, and read from the server meanwhile. */
+  readonly onError?: (kind: Kind, error: unknown) => void;
+  /** Between attempts to list and watch. Default 0.1 s doubling to 30 s. */
+  readonly backoff?: BackoffOptions;
+}
+
+export interface CachedDatastore extends Datastore {
+  /** Resolves when every kind has been listed once; until then reads go to the server. Rejects when it ends before. */
+  synced(): Promise<void>;
+}
+
+const BACKOFF: BackoffOptions = { baseMs: 100, maxMs: 30_000 };
+
+/**
+ * Starts to follow the kinds of the datastore that `open` gives; closing the one closes the other. `open` passes
+ * `onMalformed` on to the store it opens: an object that has become unreadable must not be read as it was before.
+ * Objects are shared by all who read them: change a copy.
+ */
+export function cachedDatastore(
+  open: (onMalformed: (malformed: Malformed) => void) => Datastore,
+  options: CacheOptions,
+): CachedDatastore {
+  return new WatchFedDatastore(open, options);
+}
+
+class WatchFedDatastore implements CachedDatastore {
+  readonly description: string;
+  readonly #store: Datastore;
+  readonly #options: CacheOptions;
+  readonly #caches: ReadonlyMap<Kind, KindCache<Kind>>;
+  readonly #end = new AbortController();
+  readonly #feeding: Promise<unknown>;
+  readonly #listed: Promise<unknown>;
+
+  constructor(open: (onMalformed: (malformed: Malformed) => void) => Datastore, options: CacheOptions) {
+    const { kinds = CACHED_KINDS } = options;
+    this.#options = options;
+    this.#caches = new Map(kinds.map((kind) => [kind, new KindCache<Kind>()]));
+    this.#store = open(({ kind, name }) => this.#caches.get(kind as Kind)?.doubt(name));
+    this.description = this.#store.description;
+    const signal = AbortSignal.any([options.signal, this.#end.signal]);
+    const feeds = Array.from(this.#caches, ([kind, cache]) => this.#feed(kind, cache, signal));
+    this.#feeding = Promise.all(feeds.map(({ ended }) => ended));
+    this.#listed = Promise.all(feeds.map(({ listed }) => listed));
+    this.#listed.catch(() => {}); // nobody may be waiting when it ends unsynced
+  }
+
+  async synced(): Promise<void> {
+    await this.#listed;
+  }
+
+  async get<K extends Kind>(kind: K, name: string, options?: CallOptions): Promise<Stored<K>> {
+    const cache = this.#cacheOf(kind);
+    if (!cache) return this.#store.get(kind, name, options);
+    options?.signal?.throwIfAborted();
+    const object = cache.read(name);
+    if (object) return object;
+    // Of a block, row or handle that another process has just made, the watch may not have told yet: absence is acted upon.
+    if (isMarkedKind(kind) || !cache.knows(name)) return this.#ask(kind, cache, name, options);
+    throw new DatastoreError("NotFound", kind, name, `${kind} "${name}" does not exist`);
+  }
+
+  async list<K extends Kind>(kind: K, options: ListOptions = {}): Promise<Listed<K>> {
+    const cache = this.#cacheOf(kind);
+    options.signal?.throwIfAborted();
+    if (cache?.fed) {
+      for (const name of cache.doubtful) await this.#settle(kind, cache, name, options);
+      if (cache.isWhole) return cache.list(options.labels ?? {});
+    }
+    return this.#store.list(kind, options);
+  }
+
+  create<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {
+    return this.#written(object, this.#store.create<K>(object, options));
+  }
+
+  update<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {
+    return this.#written(object, this.#store.update<K>(object, options));
+  }
+
+  updateStatus(object: Stored<"Installation">, options?: CallOptions): Promise<Stored<"Installation">> {
+    return this.#written<"Installation">(object, this.#store.updateStatus(object, options));
+  }
+
+  async delete<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<void> {
+    const cache = this.#cacheOf(object.kind as K);
+    try {
+      await this.#store.delete(object, options);
+      cache?.drop(object);
+    } catch (error) {
+      cache?.doubt(object.metadata.name);
+      throw error;
+    }
+  }
+
+  /** Straight from the store. */
+  watch<K extends Kind>(kind: K, options: WatchOptions): AsyncIterable<DatastoreEvent<K>> {
+    return this.#store.watch(kind, options);
+  }
+
+  async close(): Promise<void> {
+    this.#end.abort();
+    await this.#feeding;
+    await this.#store.close();
+  }
+
+  #cacheOf<K extends Kind>(kind: K): KindCache<K> | undefined {
+    return this.#caches.get(kind) as KindCache<K> | undefined;
+  }
+
+  async #ask<K extends Kind>(kind: K, cache: KindCache<K>, name: string, options?: CallOptions): Promise<Stored<K>> {
+    const question = cache.ask(name);
+    try {
+      const object = await this.#store.get(kind, name, options);
+      cache.answer(question, object);
+      return object;
+    } catch (error) {
+      if (isDatastoreError(error, "NotFound")) cache.answer(question, undefined);
+      throw error;
+    }
+  }
+
+  /** Asks for the cache's sake. An object that cannot be read stays in doubt. */
+  async #settle<K extends Kind>(kind: K, cache: KindCache<K>, name: string, { signal }: CallOptions): Promise<void> {
+    try {
+      await this.#ask(kind, cache, name, { ...(signal && { signal }) });
+    } catch (error) {
+      if (!isDatastoreError(error, "NotFound", "Invalid")) throw error;
+    }
+  }
+
+  /** A write that failed says at least that what is here may be old; one without an answer may have taken place. */
+  async #written<K extends Kind>(object: Stored<K>, write: Promise<Stored<K>>): Promise<Stored<K>> {
+    const cache = this.#cacheOf(object.kind as K);
+    try {
+      const stored = await write;
+      cache?.put(stored);
+      return stored;
+    } catch (error) {
+      cache?.doubt(object.metadata?.name);
+      throw error;
+    }
+  }
+
+  #feed(kind: Kind, cache: KindCache<Kind>, signal: AbortSignal) {
+    const { promise: listed, resolve, reject } = Promise.withResolvers<void>();
+    const { backoff = BACKOFF, onError } = this.#options;
+    const pauses = createBackoff(backoff);
+    const run = async () => {
+      while (!signal.aborted) {
+        try {
+          const list = await this.#store.list(kind, { signal });
+          cache.replace(list);
+          resolve();
+          for await (const event of this.#store.watch(kind, { signal, revision: list.revision })) {
+            cache.take(event);
+            pauses.reset();
+          }
+        } catch (error) {
+          if (!signal.aborted) onError?.(kind, error);
+        }
+        cache.unfed();
+        await sleep(pauses.next(), signal);
+      }
+      reject(new Error(`Stopped before ${kind} could be listed`));
+    };
+    return { listed, ended: run() };
+  }
+}

@@ -1,5 +1,6 @@
 /** What an API server would make of a written object: metadata it sets, generations, and writes that change nothing. Pure. */
 import { isDeepStrictEqual } from "node:util";
+import { isFields, mapValues } from "../api/fields.ts";
 import type { ObjectMeta } from "../api/meta.ts";
 import { installationResource, resources } from "../api/resources.ts";
 import type { IpamKind } from "../api/v3.ts";
@@ -36,9 +37,28 @@ export function sameForm(a: Stored<Kind>, b: Stored<Kind>): boolean {
   return isDeepStrictEqual(a, b);
 }
 
+/** A stored text as the contract's object: sequence numbers are bigint however small they are. */
+export function parseObject<T>(text: string): T {
+  const object = parseJson(text) as { kind?: unknown; spec?: SequenceNumbers };
+  if (object.kind !== "IPAMBlock" || !object.spec) return object as T;
+  const { spec } = object;
+  const perOrdinal = spec.sequenceNumberForAllocation;
+  if (spec.sequenceNumber !== undefined) spec.sequenceNumber = exact(spec.sequenceNumber);
+  if (isFields(perOrdinal)) spec.sequenceNumberForAllocation = mapValues(perOrdinal, exact);
+  return object as T;
+}
+
+interface SequenceNumbers {
+  sequenceNumber?: unknown;
+  sequenceNumberForAllocation?: unknown;
+}
+
+/** What is no whole number stays for the schema to judge. */
+const exact = (value: unknown): unknown => (Number.isSafeInteger(value) ? BigInt(value as number) : value);
+
 /** As it will be read again: without undefined fields and class instances, sharing nothing with the caller. */
 function plain<T>(value: T): T {
-  return parseJson(printJson(value)) as T;
+  return parseObject(printJson(value));
 }
 
 /** Metadata without what the store sets, or keeps in a column. */

@@ -233,3 +233,17 @@ describe("a file that is no store of ours", () => {
     });
   });
 });
+
+test("gives sequence numbers as bigint however small they are", async () => {
+  const store = openEmbedded(":memory:");
+  const spec = { allocations: [0], unallocated: [], attributes: [{}], strictAffinity: false, cidr: "10.0.0.0/32" };
+  const numbers = { sequenceNumber: 12n, sequenceNumberForAllocation: { "0": 11n } };
+  await store.create<"IPAMBlock">({
+    apiVersion: "projectcalico.org/v3",
+    kind: "IPAMBlock",
+    metadata: { name: "10-0-0-0-32" },
+    spec: { ...spec, ...numbers },
+  });
+  expect((await store.get("IPAMBlock", "10-0-0-0-32")).spec).toMatchObject(numbers);
+  await store.close();
+});

@@ -4,7 +4,7 @@
  */
 import { randomUUID } from "node:crypto";
 import type { Installation } from "../api/installation.ts";
-import { parseJson, printJson } from "../kube/json.ts";
+import { printJson } from "../kube/json.ts";
 import {
   type CallOptions,
   type Datastore,
@@ -20,7 +20,7 @@ import {
 } from "./datastore.ts";
 import { type Database, dataVersion, explained, openDatabase, snapshot, transaction } from "./embedded-database.ts";
 import { Feed } from "./embedded-feed.ts";
-import { firstForm, nextForm, sameForm, withStatus } from "./embedded-objects.ts";
+import { firstForm, nextForm, parseObject, sameForm, withStatus } from "./embedded-objects.ts";
 import { type ChangeRow, type Row, Tables } from "./embedded-tables.ts";
 import { isMarked, isMarkedKind, type Malformed, revisionOf } from "./rows.ts";
 import { problemsOf, validate } from "./validation.ts";
@@ -190,7 +190,7 @@ class EmbeddedDatastore implements Datastore {
   ): Stored<K> {
     return this.#write(options, () => {
       const row = this.#rowAt(object);
-      const stored = parseJson(row.json) as Stored<K>;
+      const stored = parseObject<Stored<K>>(row.json);
       const next = change(stored);
       return sameForm(next, stored) ? objectOf<K>(row) : this.#put("MODIFIED", next);
     });
@@ -235,7 +235,7 @@ class EmbeddedDatastore implements Datastore {
 
 /** An object as readers see it: what the row holds, at the row's revision. */
 function objectOf<K extends Kind>({ json, revision }: Pick<Row, "json" | "revision">): Stored<K> {
-  const object = parseJson(json) as Stored<K>;
+  const object = parseObject<Stored<K>>(json);
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
 }
 

@@ -34,6 +34,17 @@ test("T62: attributes of an assigned address, and of others none", async () => {
 });
 
 describe("T63: setOwnerAttributes", () => {
+  test("of an address whose block does not exist, or is gone when it is written: the address is not assigned", async () => {
+    await using w = await world(pools);
+    const set = () => w.ipam.setOwnerAttributes(IP, "vm", { alternateOwnerAttrs: pod("b") });
+    expect(await errorOf(set())).toMatchObject({ name: "IpamError", code: "NotFound" });
+    await w.ipam.assignIP({ ip: IP, handleID: "vm" });
+    w.meddler = async ({ operation, kind }, store) => {
+      if (operation === "update" && kind === "IPAMBlock") await store.delete(await w.block("10.0.0.0/26"));
+    };
+    expect(await errorOf(set())).toMatchObject({ name: "IpamError", code: "NotFound" });
+  });
+
   test("sets and clears each side by itself", async () => {
     await using w = await world(pools);
     await w.ipam.assignIP({ ip: IP, handleID: "vm", attrs: pod("a") });

@@ -3,7 +3,7 @@ import type { AllocationAttribute, AttributeMap, IPAMBlock } from "../api/v3.ts"
 import type { CallOptions } from "../datastore/datastore.ts";
 import { attributeAt, handleOf, ordinalOf } from "./block.ts";
 import { withAttributes } from "./block-changes.ts";
-import { type Context, cooldownFor, listPools, loadBlock, writeBlock } from "./context.ts";
+import { type Context, cooldownFor, found, listPools, loadBlock, writeBlock } from "./context.ts";
 import { IpamError } from "./errors.ts";
 import { notAssigned } from "./lookup.ts";
 import { blockAround, isEnabled, poolsOf } from "./pools.ts";
@@ -61,13 +61,16 @@ export async function setOwnerAttributes(
   if (!around) throw new IpamError("NotInPool", `the provided IP address ${ip} is not in a configured pool`);
   const cooldown = await cooldownFor(context, options);
   const attempt = async () => {
-    const { block } = await loadBlock(context, around.block, cooldown, options);
+    const loaded = await found(loadBlock(context, around.block, cooldown, options));
+    if (!loaded) throw notAssigned(ip, "IP is unassigned");
+    const { block } = loaded;
     const ordinal = ordinalOf(block, around.address)!;
     const stored = heldBy(block, ordinal, ip, handleID);
     checkPreconditions(stored, ip, updates, preconditions);
     await writeBlock(context, withAttributes(block, ordinal, updated(stored, updates)), options);
   };
-  await retryLostRaces(attempt, { what: `setting the owner attributes of ${ip}`, ...options });
+  const what = `setting the owner attributes of ${ip}`;
+  await retryLostRaces(attempt, { what, lost: ["Conflict", "NotFound"], ...options });
 }
 
 function heldBy(block: IPAMBlock, ordinal: number, ip: string, handleID: string): AllocationAttribute {

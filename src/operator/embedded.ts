@@ -29,15 +29,20 @@ export async function runEmbedded(path: string, operator: OperatorProcess): Prom
   });
   await syncFolder(datastore, terminal, operator);
   synced.files = true;
-  const { items } = await datastore.list("Installation");
-  if (items.length === 0) terminal.installation(undefined);
-  followStore(datastore, terminal, operator);
-  manager.start();
-  await aborted(stop);
+  if (!stop.aborted) await work(datastore, terminal, operator);
   const clean = await endsWithin(options.gracefulShutdownTimeout, manager.stop("drain"), log);
   await closeEndpoints();
   await datastore.close();
   return clean ? 0 : 1;
+}
+
+/** What begins only once the manifests are read: until the stop. */
+async function work(datastore: Datastore, terminal: Console, operator: OperatorProcess): Promise<void> {
+  const { items } = await datastore.list("Installation");
+  if (items.length === 0) terminal.installation(undefined);
+  followStore(datastore, terminal, operator);
+  operator.manager.start();
+  await aborted(operator.stop);
 }
 
 function terminalConsole(folder: string): Console {

@@ -80,3 +80,10 @@ test("tells nothing after the stop", async () => {
   await new Promise((resolve) => setTimeout(resolve, 150));
   expect(changed).not.toHaveBeenCalled();
 });
+
+test("watches nothing when the stop came first: an open watcher would keep the process alive", async () => {
+  stop.abort();
+  const before = process.getActiveResourcesInfo().filter((name) => name === "FSEventWrap").length;
+  watchManifestFolder(folder, () => {}, stop.signal);
+  expect(process.getActiveResourcesInfo().filter((name) => name === "FSEventWrap")).toHaveLength(before);
+});

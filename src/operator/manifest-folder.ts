@@ -36,6 +36,8 @@ export function watchManifestFolder(folder: string, changed: () => void, signal:
   };
   const reopen = () => {
     watcher?.close();
+    // An abort listener added now would never be called, and an open watcher keeps the process alive.
+    if (signal.aborted) return;
     try {
       watcher = watch(folder, (_, name) =>
         later(name === null || isFolderItself(folder, name) ? again : changed, SETTLE_MS),
@@ -49,11 +51,11 @@ export function watchManifestFolder(folder: string, changed: () => void, signal:
     reopen();
     changed();
   };
-  reopen();
   signal.addEventListener("abort", () => {
     clearTimeout(timer);
     watcher?.close();
   });
+  reopen();
 }
 
 /** A removed or renamed folder shows as an event under its own name. */

@@ -113,3 +113,11 @@ test("two on one machine: the second says which port is taken, and works", async
   await expect.poll(() => second.stdout.join("\n"), { timeout: 10_000 }).toContain("ready");
   await second.stop("SIGKILL");
 });
+
+test.each([0, 30, 60, 100, 200, 400])("SIGTERM %i ms into the start ends it with code 0", async (ms) => {
+  await edit("{ipCooldownSeconds: 5}");
+  await start();
+  await says("Working on the embedded store");
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  expect(await operator?.stop("SIGTERM")).toEqual({ code: 0, signal: null });
+});

@@ -16,6 +16,7 @@ ${CONFIG_RULES.map(row).join("\n")}
   stored value out of range that is not being changed is left alone.
 - **get**: \`getIPAMConfig\` rejects a stored configuration that breaks a rule between fields, in the same words.
 - **Installation**: the API server refuses an Installation that shows the fault by itself: by CEL, or by the field's limits.
+  For the cap a strictAffinity that is left out counts as false: the two belong in the same Installation.
 - **direct write**: a write to \`ipamconfigs.crd.projectcalico.org\` or \`ipamconfigurations.projectcalico.org\`, by whomever.
   Limits of single fields stand in those CRDs; the v1 one allows a higher maxBlocksPerHost. Rules between fields stand in
   the admission policy:

@@ -139,6 +139,12 @@ export function configViolations(
 
 function violation(rule: ConfigRule, config: IPAMConfig): ConfigViolation {
   const { name, scope, fields, fix } = rule;
-  const value = fields.map((field) => `${field}: ${config[field]}`).join(", ");
+  const value = fields.map((field) => `${field}: ${shown(field, config)}`).join(", ");
   return { rule: name, scope, fields, value, message: `${ruleWords(rule)} (found ${value})`, fix };
+}
+
+/** A number that came as text is at fault because it is text: the quotes show it. */
+function shown(field: IpamField, config: IPAMConfig): string {
+  const value: unknown = config[field];
+  return typeof value === "string" && field !== "kubeVirtVMAddressPersistence" ? JSON.stringify(value) : String(value);
 }

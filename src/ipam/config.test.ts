@@ -231,3 +231,21 @@ describe("setIPAMConfig", () => {
     expect(await deleted.spec()).toEqual({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
   });
 });
+
+describe("input of a caller without types", () => {
+  it("is refused where it names a field that does not exist", async () => {
+    const { datastore, writes } = await oneRow();
+    const misspelt = { strictAfinity: true } as ConfigChanges;
+    await expect(setIPAMConfig(datastore, misspelt)).rejects.toMatchObject({
+      code: "InvalidArgument",
+      message: expect.stringMatching(/no field strictAfinity; its fields are strictAffinity,/),
+    });
+    expect(writes).toEqual([]);
+  });
+
+  it("is refused where a number is a text, and shows it as one", async () => {
+    const { datastore } = await oneRow();
+    const text = { ipCooldownSeconds: "60" } as unknown as ConfigChanges;
+    await expect(setIPAMConfig(datastore, text)).rejects.toThrow(/found ipCooldownSeconds: "60"/);
+  });
+});

@@ -1,5 +1,5 @@
 /** Reads and writes the one IPAM configuration, `IPAMConfiguration` `default`. */
-import { SINGLETON_NAME } from "../api/installation.ts";
+import { IPAM_FIELDS, SINGLETON_NAME } from "../api/installation.ts";
 import { type IPAMConfiguration, type IPAMConfigurationSpec, V3_API_VERSION } from "../api/v3.ts";
 import { type CallOptions, type Datastore, isDatastoreError } from "../datastore/datastore.ts";
 import { type ConfigViolation, configViolations, effectiveConfig, type IPAMConfig } from "./config-rules.ts";
@@ -55,7 +55,8 @@ export async function getIPAMConfig(datastore: Datastore, options: ConfigOptions
 /**
  * Changes the named fields and nothing else. The rules are asked of the result, so that a stored configuration which
  * breaks one can be repaired; a stored value out of range that is not being changed is left alone.
- * @throws IpamError IPAMConfigConflict naming every broken rule, StrictAffinity on a Windows host, MaxRetries
+ * @throws IpamError IPAMConfigConflict naming every broken rule, StrictAffinity on a Windows host, InvalidArgument for a
+ * field that does not exist, MaxRetries
  */
 export async function setIPAMConfig(
   datastore: Datastore,
@@ -115,9 +116,15 @@ const configuration = (spec: IPAMConfigurationSpec): IPAMConfiguration => ({
   spec,
 });
 
-/** An explicit `undefined` means the same as leaving the field out. */
-const named = (changes: ConfigChanges): ConfigChanges =>
-  Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+/** An explicit `undefined` means the same as leaving the field out. A field that does not exist is a misspelt one. */
+function named(changes: ConfigChanges): ConfigChanges {
+  const unknown = Object.keys(changes).filter((field) => !(IPAM_FIELDS as readonly string[]).includes(field));
+  if (unknown.length > 0) {
+    const message = `the IPAM configuration has no field ${unknown.join(", ")}; its fields are ${IPAM_FIELDS.join(", ")}`;
+    throw new IpamError("InvalidArgument", message);
+  }
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+}
 
 /** Both booleans are always written: the v1 schema requires them. A 0 is left out, as Calico leaves it out. */
 function changedSpec(spec: IPAMConfigurationSpec | undefined, changes: ConfigChanges): IPAMConfigurationSpec {

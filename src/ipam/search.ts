@@ -44,14 +44,14 @@ export async function prepareSearch(knowledge: Knowledge, family: FamilyRequest)
 /**
  * The host's own blocks in the order of their names, each loaded when it is its turn; undefined where a row turns out
  * not to be the host's, or cannot be used. Rows that a crash left unconfirmed are put right first, wanted or not.
- * Wholly reserved blocks are left out.
+ * Wholly reserved blocks are left out: only assignIP takes addresses there.
  */
 export async function* ownBlocks(search: Search): AsyncGenerator<readonly [BlockAffinity, LoadedBlock | undefined]> {
-  const rows = search.rows.filter((row) => !rangeCovering(search.reservations, rowRange(row)));
   const recovered = new Map<BlockAffinity, LoadedBlock | undefined>();
-  for (const row of rows) {
+  for (const row of search.rows) {
     if (!isConfirmed(row)) recovered.set(row, await ownBlock(search, row));
   }
+  const rows = search.rows.filter((row) => !rangeCovering(search.reservations, rowRange(row)));
   for (const row of rows) yield [row, recovered.has(row) ? recovered.get(row) : await ownBlock(search, row)];
 }
 

@@ -112,6 +112,12 @@ export const SCENARIOS: Readonly<Record<Method, readonly Scenario[]>> = {
       recoveredBy: ["hosts"],
     },
     {
+      name: "claims a block that is wholly reserved",
+      before: async ({ store }) => void (await store.create(reservation("r", "10.0.0.4/30"))),
+      call: () => call("assignIP", { ip: "10.0.0.5", hostname: A, handleID: "h1" }),
+      recoveredBy: ["hosts"],
+    },
+    {
       name: "in another host's block",
       before: before(claim(B)),
       call: () => call("assignIP", { ip: "10.0.0.5", hostname: A, handleID: "h1" }),

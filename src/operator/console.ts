@@ -62,7 +62,8 @@ const VERBS = { created: "taken in", changed: "change taken in", deleted: "gone,
 
 function fileLines(folder: string, event: SyncEvent, paint: Paint): string {
   if (event.type !== "refused") return `${folder}/${event.file}: ${event.kind} ${event.name} ${VERBS[event.type]}.`;
-  const problems = event.problems.map(({ line, message }) => `  ${folder}/${event.file}:${line}  ${message}`);
+  const at = (line?: number) => (line === undefined ? "" : `:${line}`);
+  const problems = event.problems.map(({ line, message }) => `  ${folder}/${event.file}${at(line)}  ${message}`);
   const head = paint("red", `${folder}/${event.file} is refused; what was there before stays in force:`);
   return [head, ...problems].join("\n");
 }

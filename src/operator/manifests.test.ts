@@ -4,6 +4,10 @@ import { parseManifests } from "./manifests.ts";
 const head = "apiVersion: ipam-operator.io/v1alpha1\nkind: Installation\nmetadata: {name: default}\n";
 const installation = (ipam: string) => `${head}spec:\n  managementPolicy: Enforce\n  ipam:\n    ${ipam}\n`;
 
+const bomb = `a: &a [${"x, ".repeat(10)}]\n${[..."bcdefgh"]
+  .map((key, at) => `${key}: &${key} [${`*${"abcdefg"[at]}, `.repeat(9)}]\n`)
+  .join("")}`;
+
 describe("parseManifests", () => {
   test("reads every document and the line each begins at", () => {
     const pool = "apiVersion: projectcalico.org/v3\nkind: IPPool\nmetadata: {name: p}\nspec: {cidr: 10.0.0.0/16}\n";
@@ -53,7 +57,10 @@ describe("parseManifests", () => {
       2,
       "known are Installation (ipam-operator.io/v1alpha1)",
     ],
-    ["no object at all", "just words\n", 1, "undefined (undefined) is not kept here"],
+    ["no object at all", "just words\n", 1, "not a Kubernetes object"],
+    ["a list", "- 1\n", 1, "not a Kubernetes object"],
+    ["an alias without its anchor", "# first\n---\na: *nope\n", 3, "Unresolved alias"],
+    ["an alias bomb", bomb, 1, "Excessive alias count"],
     ["broken YAML", "a: [1\nb: }\n", 2, "not YAML: "],
   ])("%s is a problem with its line", (_, text, line, words) => {
     const { manifests, problems } = parseManifests(text);

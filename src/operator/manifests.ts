@@ -17,7 +17,8 @@ export interface Manifest {
 
 /** Something wrong in a file, for the person who wrote it. */
 export interface ManifestProblem {
-  readonly line: number;
+  /** Absent: the file as a whole. */
+  readonly line?: number;
   readonly message: string;
 }
 
@@ -33,21 +34,39 @@ const SCHEMAS = {
   IPReservation: v3Schemas.IPReservation,
 } as const satisfies Record<ManifestKind, z.ZodType>;
 
+type ParsedDocument = ReturnType<typeof parseAllDocuments>[number];
+
 /** One document of a file, with the way back from a field to its line. */
 interface Source {
   readonly value: unknown;
   readonly lineOf: (path: readonly PropertyKey[]) => number;
 }
 
-/** Reads every document of one file. A file with a problem should be left out as a whole. */
+/** Reads every document of one file. A file with a problem should be left out as a whole. Throws nothing. */
 export function parseManifests(text: string): ParsedManifests {
   const lines = new LineCounter();
-  const documents = parseAllDocuments(text, { lineCounter: lines });
-  const results = documents.map((document): ParsedManifests => {
-    if (document.errors.length > 0) return { manifests: [], problems: document.errors.map(syntaxProblem) };
-    const lineOf = (path: readonly PropertyKey[]) => lineIn(document, path, lines);
-    return readDocument({ value: document.toJS(), lineOf });
+  return withoutThrowing(1, () => {
+    const documents = parseAllDocuments(text, { lineCounter: lines });
+    return joined(documents.map((document) => parseDocument(document, lines)));
   });
+}
+
+function parseDocument(document: ParsedDocument, lines: LineCounter): ParsedManifests {
+  if (document.errors.length > 0) return { manifests: [], problems: document.errors.map(syntaxProblem) };
+  const lineOf = (path: readonly PropertyKey[]) => lineIn(document, path, lines);
+  return withoutThrowing(lineOf([]), () => readDocument({ value: document.toJS(), lineOf }));
+}
+
+/** An alias without its anchor, an alias bomb or a nesting too deep shows only as an exception. */
+function withoutThrowing(line: number, read: () => ParsedManifests): ParsedManifests {
+  try {
+    return read();
+  } catch (error) {
+    return { manifests: [], problems: [{ line, message: `not YAML that can be read: ${(error as Error).message}` }] };
+  }
+}
+
+function joined(results: readonly ParsedManifests[]): ParsedManifests {
   return {
     manifests: results.flatMap(({ manifests }) => manifests),
     problems: results.flatMap(({ problems }) => problems),
@@ -59,11 +78,7 @@ function syntaxProblem(error: YAMLError): ManifestProblem {
 }
 
 /** The line of a field; of what holds it where the field itself is missing. */
-function lineIn(
-  document: ReturnType<typeof parseAllDocuments>[number],
-  path: readonly PropertyKey[],
-  lines: LineCounter,
-) {
+function lineIn(document: ParsedDocument, path: readonly PropertyKey[], lines: LineCounter) {
   for (let length = path.length; length > 0; length--) {
     const parent = document.getIn(path.slice(0, length - 1), true) as { items?: unknown } | undefined;
     const pair = Array.isArray(parent?.items)
@@ -104,6 +119,8 @@ function kindOf(value: unknown): ManifestKind | undefined {
 
 function unknownKind(value: unknown): string {
   const { apiVersion, kind } = value as { apiVersion?: unknown; kind?: unknown };
+  if (apiVersion === undefined || kind === undefined)
+    return "not a Kubernetes object: a document needs apiVersion, kind, metadata and spec";
   const known = MANIFEST_KINDS.map((name) => `${name} (${SCHEMAS[name].shape.apiVersion.value})`).join(", ");
   return `${String(kind)} (${String(apiVersion)}) is not kept here; known are ${known}`;
 }

@@ -1,11 +1,12 @@
 /** The operator on the embedded store: manifests are a folder of YAML files, events are lines on the terminal. */
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, relative, resolve } from "node:path";
 import type { Surroundings } from "../../reconcilers/installation/surroundings.ts";
 import { createInstallationReconciler } from "../../reconcilers/installation.ts";
 import { SINGLETON_NAME } from "../api/installation.ts";
 import type { IPPool } from "../api/v3.ts";
-import type { Datastore, Kind } from "../datastore/datastore.ts";
+import { type Datastore, DatastoreError, isDatastoreError, type Kind } from "../datastore/datastore.ts";
 import { openEmbedded } from "../datastore/embedded.ts";
 import { type Console, createConsole } from "./console.ts";
 import { openEndpoints } from "./endpoints.ts";
@@ -15,11 +16,13 @@ import { createManifestSync } from "./manifest-sync.ts";
 import { type OperatorProcess, stopping } from "./process.ts";
 import { endsWithin } from "./shutdown.ts";
 
-/** Runs until the process is asked to stop. @returns the exit code */
+/** Runs until the process is asked to stop, or the store is lost. @returns the exit code */
 export async function runEmbedded(path: string, operator: OperatorProcess): Promise<number> {
-  const { manager, options, log, stop } = operator;
+  const { manager, options, log } = operator;
   await mkdir(dirname(path), { recursive: true });
   const datastore = openEmbedded(path);
+  const lost = new AbortController();
+  const stop = AbortSignal.any([operator.stop, lost.signal]);
   const terminal = terminalConsole(options.manifests);
   const synced = { files: false };
   const closeEndpoints = await openEndpoints({
@@ -27,20 +30,26 @@ export async function runEmbedded(path: string, operator: OperatorProcess): Prom
     ready: [stopping(stop), () => (synced.files ? undefined : "the manifests have not been read yet")],
     required: false,
   });
-  await syncFolder(datastore, terminal, operator);
+  const folder = followFolder({ path, datastore, terminal, operator: { ...operator, stop }, lost });
+  await folder.pass();
   synced.files = true;
-  if (!stop.aborted) await work(datastore, terminal, operator);
+  if (!stop.aborted) {
+    await work(datastore, terminal, { ...operator, stop }, lost).catch((error: unknown) => lost.abort(error));
+  }
   const clean = await endsWithin(options.gracefulShutdownTimeout, manager.stop("drain"), log);
+  await folder.idle();
   await closeEndpoints();
   await datastore.close();
+  if (lost.signal.aborted) throw lost.signal.reason;
   return clean ? 0 : 1;
 }
 
 /** What begins only once the manifests are read: until the stop. */
-async function work(datastore: Datastore, terminal: Console, operator: OperatorProcess): Promise<void> {
-  const { items } = await datastore.list("Installation");
-  if (items.length === 0) terminal.installation(undefined);
-  followStore(datastore, terminal, operator);
+async function work(datastore: Datastore, terminal: Console, operator: OperatorProcess, lost: AbortController) {
+  const { items, malformed } = await datastore.list("Installation");
+  for (const { name, reason } of malformed) operator.log.error(`Installation ${name} cannot be read: ${reason}`);
+  if (items.length === 0 && malformed.length === 0) terminal.installation(undefined);
+  followStore(datastore, terminal, operator, lost);
   operator.manager.start();
   await aborted(operator.stop);
 }
@@ -56,34 +65,69 @@ function terminalConsole(folder: string): Console {
   });
 }
 
-/** Once now, then after each change, one after the other. */
-async function syncFolder(datastore: Datastore, terminal: Console, { options, log, stop }: OperatorProcess) {
+interface FollowedFolder {
+  readonly path: string;
+  readonly datastore: Datastore;
+  readonly terminal: Console;
+  readonly operator: OperatorProcess;
+  /** Aborted with the reason when the store is damaged or gone: trying again cannot help. */
+  readonly lost: AbortController;
+}
+
+/** For what a watch of the folder does not see: the target of a link, a store that is free again. */
+const POLL_MS = 1000;
+
+/** Takes the folder in after each change and every second, one pass after the other, until the stop. */
+function followFolder({ path, datastore, terminal, operator: { options, log, stop }, lost }: FollowedFolder) {
   const folder = options.manifests;
-  const sync = createManifestSync(datastore, (event) => terminal.file(folder, event));
+  const sync = createManifestSync({
+    datastore,
+    // Seen from the store, so that store and folder may be moved together.
+    folder: relative(dirname(resolve(path)), resolve(folder)) || ".",
+    tell: (event) => terminal.file(folder, event),
+  });
   let told = "";
-  const syncNow = async () => {
+  const onePass = async () => {
     try {
+      expectStoreFile(path);
       await sync.sync(await readManifestFolder(folder));
       told = "";
     } catch (error) {
+      if (isDatastoreError(error, "Invalid") && error.kind === "") return lost.abort(error);
       const text = errorText(error);
-      if (text !== told && !stop.aborted) log.warn(`Manifests are not read: ${text}. What is stored stays in force.`);
+      if (text !== told && !stop.aborted) log.warn(`Manifests are not taken in yet, this is tried again: ${text}`);
       told = text;
     }
   };
-  let last = syncNow();
-  watchManifestFolder(
-    folder,
-    () => {
-      last = last.then(syncNow);
-    },
-    stop,
-  );
-  await last;
+  let running: Promise<void> | undefined;
+  const pass = () => {
+    if (stop.aborted) return running ?? Promise.resolve();
+    running ??= onePass().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+  watchManifestFolder(folder, pass, stop);
+  const poll = setInterval(pass, POLL_MS);
+  stop.addEventListener("abort", () => clearInterval(poll));
+  if (stop.aborted) clearInterval(poll);
+  return { pass, idle: async () => running };
+}
+
+/** What is written into a file that was removed would be lost with this process. */
+function expectStoreFile(path: string): void {
+  if (path === ":memory:" || existsSync(path)) return;
+  const message = `the store ${path} was removed while it was in use: start again for a new one, or put a copy back first`;
+  throw new DatastoreError("Invalid", "", path, message);
 }
 
 /** Watches the store: a change wakes the reconciler, a new answer of the Installation is said. */
-function followStore(datastore: Datastore, terminal: Console, { manager, log, stop }: OperatorProcess): void {
+function followStore(
+  datastore: Datastore,
+  terminal: Console,
+  { manager, stop }: OperatorProcess,
+  lost: AbortController,
+): void {
   const pools = new Map<string, IPPool>();
   const reconciler = createInstallationReconciler({
     datastore,
@@ -98,7 +142,8 @@ function followStore(datastore: Datastore, terminal: Console, { manager, log, st
       enqueue(SINGLETON_NAME);
     }
   };
-  const failed = (error: unknown) => !stop.aborted && log.error({ error }, "Watching the embedded store failed");
+  // Without its watch the operator would be deaf: ending with the reason is better.
+  const failed = (error: unknown) => lost.abort(error);
   follow("Installation", ({ type, object }) => terminal.installation(type === "Deleted" ? undefined : object)).catch(
     failed,
   );

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
@@ -86,4 +86,17 @@ test("watches nothing when the stop came first: an open watcher would keep the p
   const before = process.getActiveResourcesInfo().filter((name) => name === "FSEventWrap").length;
   watchManifestFolder(folder, () => {}, stop.signal);
   expect(process.getActiveResourcesInfo().filter((name) => name === "FSEventWrap")).toHaveLength(before);
+});
+
+test("only what is really gone is left out: what cannot be read says why, and what to do", async () => {
+  await symlink("nowhere", join(folder, "broken.yaml"));
+  await mkdir(join(folder, "folder.yaml"));
+  await writeFile(join(folder, "utf16.yaml"), Buffer.from("\ufeffa: 1\n", "utf16le"));
+  await write("ok.yaml");
+  expect(Object.fromEntries(await readManifestFolder(folder))).toEqual({
+    "broken.yaml": { unreadable: expect.stringContaining("is a link to a file that is not there") },
+    "folder.yaml": { unreadable: expect.stringContaining("is not a file") },
+    "utf16.yaml": { unreadable: expect.stringContaining("is not UTF-8") },
+    "ok.yaml": "a: 1\n",
+  });
 });

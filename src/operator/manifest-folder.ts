@@ -1,14 +1,40 @@
 /** Reads a folder of YAML files, and tells when anything in it changes, however an editor saves. */
 import { type FSWatcher, watch } from "node:fs";
-import { readdir, readFile } from "node:fs/promises";
+import { lstat, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Text of each `.yaml` and `.yml` file, by name, sorted. A file that vanishes while reading is left out. */
-export async function readManifestFolder(folder: string): Promise<Map<string, string>> {
-  const names = (await readdir(folder).catch(noFolder(folder))).filter((name) => /^[^.].*\.ya?ml$/.test(name)).sort();
-  const texts = await Promise.all(names.map((name) => readFile(join(folder, name), "utf8").catch(() => undefined)));
-  return new Map(names.flatMap((name, at) => (texts[at] === undefined ? [] : [[name, texts[at]] as const])));
+/** The text of a file, or why it cannot be read and what to do. */
+export type FileContent = string | { readonly unreadable: string };
+
+/** Each `.yaml` and `.yml` file by name, sorted. Only a file that is really gone is left out. */
+export async function readManifestFolder(folder: string): Promise<Map<string, FileContent>> {
+  for (;;) {
+    const names = (await readdir(folder).catch(noFolder(folder))).filter((name) => /^[^.].*\.ya?ml$/.test(name)).sort();
+    const contents = await Promise.all(names.map((name) => readContent(join(folder, name))));
+    const files = names.map((name, at) => [name, contents[at]] as const);
+    // A file that was renamed while reading is in the list under its old name only: list again.
+    if (!contents.includes(undefined)) return new Map(files as [string, FileContent][]);
+  }
 }
+
+/** Undefined: gone. */
+async function readContent(path: string): Promise<FileContent | undefined> {
+  try {
+    if (!(await stat(path)).isFile()) return { unreadable: "is not a file: move it out of the folder" };
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path));
+    return text.includes("\0") ? NOT_UTF8 : text;
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === "ERR_ENCODING_INVALID_ENCODED_DATA") return NOT_UTF8;
+    if (code !== "ENOENT") return { unreadable: `cannot be read: check its permissions and its disk (${message})` };
+    const link = await lstat(path).catch(() => undefined);
+    return link?.isSymbolicLink()
+      ? { unreadable: "is a link to a file that is not there: mend or remove it" }
+      : undefined;
+  }
+}
+
+const NOT_UTF8 = { unreadable: "is not UTF-8 text: save it in that encoding" };
 
 function noFolder(folder: string) {
   return (error: NodeJS.ErrnoException): never => {

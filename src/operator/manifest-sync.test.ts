@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { V3_API_VERSION } from "../api/v3.ts";
-import type { Datastore } from "../datastore/datastore.ts";
+import { type Datastore, DatastoreError } from "../datastore/datastore.ts";
 import { openEmbedded } from "../datastore/embedded.ts";
-import { createManifestSync, FILE_ANNOTATION, type SyncEvent } from "./manifest-sync.ts";
+import type { FileContent } from "./manifest-folder.ts";
+import { createManifestSync, FILE_ANNOTATION, type SyncEvent, UNNAMED_MS } from "./manifest-sync.ts";
 
 const installation = (cooldown: number) => `
 apiVersion: ipam-operator.io/v1alpha1
@@ -18,12 +19,16 @@ beforeEach(() => {
 });
 afterEach(() => datastore.close());
 
-function setUp() {
+function setUp(folder = "m") {
   const events: SyncEvent[] = [];
-  const { sync } = createManifestSync(datastore, (event) => events.push(event));
-  const run = async (files: Record<string, string>) => {
+  let time = 0;
+  const { sync } = createManifestSync({ datastore, folder, tell: (event) => events.push(event), now: () => time });
+  /** One pass, and one more when it has been so for long enough. */
+  const run = async (files: Record<string, FileContent>, { settle = true } = {}) => {
     events.length = 0;
     await sync(new Map(Object.entries(files)));
+    time += UNNAMED_MS;
+    if (settle) await sync(new Map(Object.entries(files)));
     return events.map((event) => ("kind" in event ? `${event.type} ${event.kind} ${event.name}` : event.type));
   };
   return { run, events };
@@ -107,6 +112,66 @@ describe("the store follows the files", () => {
 
   test("an object knows its file", async () => {
     await setUp().run({ "b.yaml": pool });
-    expect((await datastore.get("IPPool", "p")).metadata.annotations).toEqual({ [FILE_ANNOTATION]: "b.yaml" });
+    expect((await datastore.get("IPPool", "p")).metadata.annotations).toEqual({ [FILE_ANNOTATION]: "m/b.yaml" });
+  });
+
+  test("a renamed file keeps its object, and a duplicate is taken in once the first is gone", async () => {
+    const { run } = setUp();
+    await run({ "a.yaml": installation(1) });
+    const { uid } = (await datastore.get("Installation", "default")).metadata;
+    expect(await run({ "b.yaml": installation(1) })).toEqual(["changed Installation default"]);
+    expect(await run({ "a.yaml": installation(2), "b.yaml": installation(1) })).toEqual(["refused"]);
+    expect(await run({ "a.yaml": installation(2) })).toEqual(["changed Installation default"]);
+    expect((await datastore.get("Installation", "default")).metadata.uid).toBe(uid);
+    expect(await cooldown()).toBe(2);
+  });
+
+  test("one object twice in one file is refused, naming both lines", async () => {
+    const { run, events } = setUp();
+    expect(await run({ "a.yaml": `${installation(1)}---${installation(2)}` })).toEqual(["refused"]);
+    expect(events).toMatchObject([{ problems: [{ line: 8, message: expect.stringContaining("at line 3 of this") }] }]);
+  });
+
+  test("a bad file holds no other back, and is named", async () => {
+    const { run, events } = setUp();
+    expect(await run({ "a.yaml": "a: *nope\n", "z.yaml": installation(1) })).toEqual([
+      "refused",
+      "created Installation default",
+    ]);
+    expect(events[0]).toMatchObject({ file: "a.yaml" });
+  });
+
+  test("what the store could not take is tried again in the next pass", async () => {
+    const { run } = setUp();
+    await run({ "a.yaml": installation(1) });
+    const locked = new DatastoreError("Unavailable", "", "s.db", "the store is locked");
+    const fault = vi.spyOn(datastore, "update").mockRejectedValueOnce(locked);
+    await expect(run({ "a.yaml": installation(2) })).rejects.toThrow("locked");
+    fault.mockRestore();
+    expect(await run({ "a.yaml": installation(2) })).toEqual(["changed Installation default"]);
+  });
+
+  test("an unreadable file keeps its objects, and says why once", async () => {
+    const { run } = setUp();
+    await run({ "a.yaml": installation(1) });
+    expect(await run({ "a.yaml": { unreadable: "permissions" } })).toEqual(["refused"]);
+    expect(await cooldown()).toBe(1);
+  });
+
+  test.each([{ "a.yaml": "# saving\n" }, {}])(
+    "a file empty or gone for a moment, %j, deletes nothing",
+    async (files) => {
+      const { run } = setUp();
+      await run({ "a.yaml": installation(1) });
+      expect(await run(files as Record<string, string>, { settle: false })).toEqual([]);
+      expect(await run({ "a.yaml": installation(1) })).toEqual([]);
+      expect(await run(files as Record<string, string>)).toEqual(["deleted Installation default"]);
+    },
+  );
+
+  test("another folder's objects are left alone", async () => {
+    await setUp("one").run({ "a.yaml": installation(1) });
+    expect(await setUp("two").run({})).toEqual([]);
+    expect(await cooldown()).toBe(1);
   });
 });

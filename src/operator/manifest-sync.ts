@@ -1,11 +1,26 @@
-/** Makes the embedded store hold what the files say: what `kubectl apply` and `kubectl delete` do on a cluster. */
+/**
+ * Brings the embedded store in line with a folder of files. Every pass judges all files anew against what is stored, so
+ * that nothing an earlier pass could not do is lost.
+ */
 import { isDeepStrictEqual } from "node:util";
 import type { Datastore, Stored } from "../datastore/datastore.ts";
 import { isDatastoreError } from "../datastore/datastore.ts";
-import { MANIFEST_KINDS, type Manifest, type ManifestKind, type ManifestProblem, parseManifests } from "./manifests.ts";
+import type { FileContent } from "./manifest-folder.ts";
+import { judge, keyOf } from "./manifest-judgement.ts";
+import {
+  MANIFEST_KINDS,
+  type Manifest,
+  type ManifestKind,
+  type ManifestProblem,
+  type ParsedManifests,
+  parseManifests,
+} from "./manifests.ts";
 
-/** On each object that came from a file: its name, so that deleting the file deletes the object, also after a restart. */
+/** On each object that came from a file: folder and name, so that deleting the file deletes the object, also after a restart. */
 export const FILE_ANNOTATION = "ipam-operator.io/manifest-file";
+
+/** An object that no file names any more is deleted after this long: a save may empty or remove its file for a moment. */
+export const UNNAMED_MS = 2000;
 
 export type SyncEvent =
   | {
@@ -16,80 +31,132 @@ export type SyncEvent =
     }
   | { readonly type: "refused"; readonly file: string; readonly problems: readonly ManifestProblem[] };
 
+export interface ManifestSyncOptions {
+  readonly datastore: Datastore;
+  /** Tells this folder from others whose files are kept in the same store. */
+  readonly folder: string;
+  /** Hears of each object written or deleted, and of each file that is refused. */
+  readonly tell: (event: SyncEvent) => void;
+  /** Milliseconds. Default: the system's. */
+  readonly now?: () => number;
+}
+
 export interface ManifestSync {
-  /** Brings the store in line with `files` (text by name); resolves when done. Says each change once. */
-  sync(files: ReadonlyMap<string, string>): Promise<void>;
+  /** One pass over `files` (by name); says each change once. @throws when the store cannot be used: call it again */
+  sync(files: ReadonlyMap<string, FileContent>): Promise<void>;
 }
 
-/** @param tell hears of each object written or deleted, and of each file that is refused */
-export function createManifestSync(datastore: Datastore, tell: (event: SyncEvent) => void): ManifestSync {
-  /** Per file the text last looked at: a file that did not change is left alone, as it is after a `kubectl apply`. */
-  let seen: ReadonlyMap<string, string> = new Map();
-  const good = new Map<string, readonly Manifest[]>();
-  const bad = new Set<string>();
-  return {
-    sync: async (files) => {
-      const changed = [...files].filter(([file, text]) => seen.get(file) !== text).map(([file]) => file);
-      seen = new Map(files);
-      for (const file of changed) takeIn(file, parseManifests(files.get(file) ?? ""), { good, bad, tell });
-      for (const file of [...good.keys(), ...bad]) if (!files.has(file)) forget(file, good, bad);
-      for (const file of changed) if (!bad.has(file)) await applyFile(file, good, datastore, tell);
-      await deleteOrphans(good, bad, datastore, tell);
-    },
-  };
+export function createManifestSync(options: ManifestSyncOptions): ManifestSync {
+  const sync = new FolderSync(options);
+  return { sync: (files) => sync.pass(files) };
 }
 
-type Tell = (event: SyncEvent) => void;
+class FolderSync {
+  readonly #options: ManifestSyncOptions;
+  readonly #parsed = new Map<string, { readonly content: FileContent; readonly parsed: ParsedManifests }>();
+  /** Per file what was written from it as a whole: an unchanged file is left alone, as it is after a `kubectl apply`. */
+  readonly #applied = new Map<string, FileContent>();
+  readonly #told = new Map<string, string>();
+  readonly #unnamedSince = new Map<string, number>();
 
-function takeIn(
-  file: string,
-  { manifests, problems }: ReturnType<typeof parseManifests>,
-  { good, bad, tell }: { good: Map<string, readonly Manifest[]>; bad: Set<string>; tell: Tell },
-): void {
-  const twice = problems.length > 0 ? [] : manifests.flatMap((manifest) => elsewhere(file, manifest, good));
-  bad.delete(file);
-  if (problems.length === 0 && twice.length === 0) {
-    good.set(file, manifests);
-    return;
+  constructor(options: ManifestSyncOptions) {
+    this.#options = options;
   }
-  bad.add(file);
-  tell({ type: "refused", file, problems: [...problems, ...twice] });
-}
 
-/** Two files that say different things about one object would take turns for ever. */
-function elsewhere(file: string, { object, line }: Manifest, good: ReadonlyMap<string, readonly Manifest[]>) {
-  const other = [...good].find(
-    ([name, manifests]) => name !== file && manifests.some((one) => same(one.object, object)),
-  );
-  const what = `${object.kind} ${object.metadata.name}`;
-  return other === undefined ? [] : [{ line, message: `${what} is also in ${other[0]}; keep it in one file` }];
-}
+  async pass(files: ReadonlyMap<string, FileContent>): Promise<void> {
+    for (const kept of [this.#parsed, this.#applied, this.#told])
+      for (const file of kept.keys()) if (!files.has(file)) kept.delete(file);
+    const owned = await this.#owned();
+    const owners = new Map(owned.map(({ file, object }) => [keyOf(object), file]));
+    const parsed = new Map([...files].map(([file, content]) => [file, this.#parse(file, content)]));
+    const { good, refused } = judge(parsed, owners);
+    for (const [file, problems] of refused) this.#refuse(file, problems);
+    for (const [file, manifests] of good) await this.#apply(file, files.get(file)!, manifests);
+    const named = new Set([...good.values()].flat().map(({ object }) => keyOf(object)));
+    await this.#deleteUnnamed(owned.filter(({ file, object }) => !refused.has(file) && !named.has(keyOf(object))));
+  }
 
-function same(one: Stored<ManifestKind>, other: Stored<ManifestKind>): boolean {
-  return one.kind === other.kind && one.metadata.name === other.metadata.name;
-}
+  #parse(file: string, content: FileContent): ParsedManifests {
+    const before = this.#parsed.get(file);
+    if (before !== undefined && isDeepStrictEqual(before.content, content)) return before.parsed;
+    const unreadable = typeof content !== "string" && { manifests: [], problems: [{ message: content.unreadable }] };
+    const parsed = unreadable || parseManifests(content as string);
+    this.#parsed.set(file, { content, parsed });
+    return parsed;
+  }
 
-function forget(file: string, good: Map<string, readonly Manifest[]>, bad: Set<string>): void {
-  good.delete(file);
-  bad.delete(file);
-}
+  /** What is stored from the files of this folder, whether they are still there or not. */
+  async #owned(): Promise<Owned[]> {
+    const { datastore, folder } = this.#options;
+    const lists = await Promise.all(MANIFEST_KINDS.map((kind) => datastore.list<ManifestKind>(kind)));
+    return lists
+      .flatMap(({ items }) => items)
+      .flatMap((object) => {
+        const path = object.metadata.annotations?.[FILE_ANNOTATION] ?? "";
+        return path.startsWith(`${folder}/`) ? [{ object, file: path.slice(folder.length + 1) }] : [];
+      });
+  }
 
-async function applyFile(
-  file: string,
-  good: ReadonlyMap<string, readonly Manifest[]>,
-  datastore: Datastore,
-  tell: Tell,
-): Promise<void> {
-  for (const { object } of good.get(file) ?? []) {
-    const wanted = withFile(object, file);
+  #refuse(file: string, problems: readonly ManifestProblem[]): void {
+    this.#applied.delete(file);
+    const text = JSON.stringify(problems);
+    if (this.#told.get(file) === text) return;
+    this.#told.set(file, text);
+    this.#options.tell({ type: "refused", file, problems });
+  }
+
+  async #apply(file: string, content: FileContent, manifests: readonly Manifest[]): Promise<void> {
+    if (this.#applied.get(file) === content) return;
+    const problems: ManifestProblem[] = [];
+    for (const { object, line } of manifests) {
+      try {
+        await this.#applyOne(file, object);
+      } catch (error) {
+        // Of no kind: about the store as a whole, so every other object would end the same way.
+        if (!isDatastoreError(error) || error.kind === "") throw error;
+        problems.push({ line, message: error.message });
+      }
+    }
+    if (problems.length > 0) return this.#refuse(file, problems);
+    this.#applied.set(file, content);
+    this.#told.delete(file);
+  }
+
+  async #applyOne(file: string, object: Stored<ManifestKind>): Promise<void> {
+    const { datastore, folder, tell } = this.#options;
+    const annotations = { ...object.metadata.annotations, [FILE_ANNOTATION]: `${folder}/${file}` };
+    const wanted = { ...object, metadata: { ...object.metadata, annotations } } as Stored<ManifestKind>;
     const type = await apply(wanted, datastore);
     if (type !== undefined) tell({ type, file, kind: object.kind, name: object.metadata.name });
   }
+
+  async #deleteUnnamed(unnamed: readonly Owned[]): Promise<void> {
+    const { datastore, tell, now = Date.now } = this.#options;
+    const keys = new Set(unnamed.map(({ object }) => keyOf(object)));
+    for (const key of this.#unnamedSince.keys()) if (!keys.has(key)) this.#unnamedSince.delete(key);
+    for (const { object, file } of unnamed) {
+      const since = this.#unnamedSince.get(keyOf(object)) ?? now();
+      this.#unnamedSince.set(keyOf(object), since);
+      if (now() - since < UNNAMED_MS || !(await deleted(object, datastore))) continue;
+      tell({ type: "deleted", file, kind: object.kind, name: object.metadata.name });
+    }
+  }
 }
 
-function withFile(object: Stored<ManifestKind>, file: string): Stored<ManifestKind> {
-  const annotations = { ...object.metadata.annotations, [FILE_ANNOTATION]: file };
-  return { ...object, metadata: { ...object.metadata, annotations } } as Stored<ManifestKind>;
+interface Owned {
+  readonly object: Stored<ManifestKind>;
+  readonly file: string;
+}
+
+/** Whether this pass deleted it; where another writer was faster, the next pass looks again. */
+async function deleted(object: Stored<ManifestKind>, datastore: Datastore): Promise<boolean> {
+  try {
+    await datastore.delete(object);
+    return true;
+  } catch (error) {
+    if (isDatastoreError(error, "Conflict", "NotFound")) return false;
+    throw error;
+  }
 }
 
 /** Writes `wanted` unless it is stored so; once more from the newest state where another writer was faster. */
@@ -128,24 +195,5 @@ async function find(wanted: Stored<ManifestKind>, datastore: Datastore): Promise
   } catch (error) {
     if (isDatastoreError(error, "NotFound")) return undefined;
     throw error;
-  }
-}
-
-/** Deletes what came from a file that no longer says so. A refused file keeps its objects: the last good ones. */
-async function deleteOrphans(
-  good: ReadonlyMap<string, readonly Manifest[]>,
-  bad: ReadonlySet<string>,
-  datastore: Datastore,
-  tell: Tell,
-): Promise<void> {
-  for (const kind of MANIFEST_KINDS) {
-    const { items } = await datastore.list<ManifestKind>(kind);
-    for (const object of items) {
-      const file = object.metadata.annotations?.[FILE_ANNOTATION];
-      if (file === undefined || bad.has(file)) continue;
-      if (good.get(file)?.some((manifest) => same(manifest.object, object))) continue;
-      await datastore.delete(object);
-      tell({ type: "deleted", file, kind, name: object.metadata.name });
-    }
   }
 }

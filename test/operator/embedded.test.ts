@@ -1,5 +1,5 @@
 /** `npm start` as a newcomer meets it: the process, a folder of manifests, a file edited beside it. */
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -120,4 +120,16 @@ test.each([0, 30, 60, 100, 200, 400])("SIGTERM %i ms into the start ends it with
   await says("Working on the embedded store");
   await new Promise((resolve) => setTimeout(resolve, ms));
   expect(await operator?.stop("SIGTERM")).toEqual({ code: 0, signal: null });
+});
+
+test("a renamed manifest keeps its Installation; a store removed while in use ends the process, saying so once", async () => {
+  await edit("{ipCooldownSeconds: 5}");
+  await start();
+  await says("Installation default is ready");
+  await rename(join(folder, "examples", "installation.yaml"), join(folder, "examples", "b.yaml"));
+  await says("examples/b.yaml: Installation default change taken in");
+  await rm(join(folder, ".ipam"), { recursive: true });
+  expect((await operator?.ended)?.code).toBe(1);
+  expect(operator?.stdout.join("\n")).not.toContain("There is no Installation");
+  expect(operator?.stderr).toEqual([expect.stringContaining("was removed while it was in use")]);
 });

@@ -89,9 +89,11 @@ export class KindCache<K extends Kind> {
     this.#fed = false;
   }
 
-  /** What a write, or the server's answer to a read, says. */
+  /** What a write, or the server's answer to a read, says. One that the watch has delivered the end of is no news. */
   put(object: Stored<K>): void {
-    this.#ahead = newest(this.#ahead, revisionOf(object));
+    const revision = revisionOf(object);
+    if (revision <= this.#at && !this.#live.has(object.metadata.name)) return;
+    this.#ahead = newest(this.#ahead, revision);
     if (isMarked(object)) this.drop(object);
     else this.#store(object);
   }

@@ -151,6 +151,14 @@ describe("the store follows the files", () => {
     expect(await run({ "a.yaml": installation(2) })).toEqual(["changed Installation default"]);
   });
 
+  test("a broken file holds what it brought: a second file with the same object waits until the first is gone", async () => {
+    const { run } = setUp();
+    await run({ "a.yaml": installation(1) });
+    expect(await run({ "a.yaml": "a: [", "b.yaml": installation(2) })).toEqual(["refused", "refused"]);
+    expect(await cooldown()).toBe(1);
+    expect(await run({ "b.yaml": installation(2) })).toEqual(["changed Installation default"]);
+  });
+
   test("an unreadable file keeps its objects, and says why once", async () => {
     const { run } = setUp();
     await run({ "a.yaml": installation(1) });
@@ -173,5 +181,8 @@ describe("the store follows the files", () => {
     await setUp("one").run({ "a.yaml": installation(1) });
     expect(await setUp("two").run({})).toEqual([]);
     expect(await cooldown()).toBe(1);
+    expect(await setUp("two").run({ "a.yaml": installation(2) })).toEqual(["changed Installation default"]);
+    expect(await setUp("one").run({})).toEqual([]);
+    expect(await cooldown()).toBe(2);
   });
 });

@@ -22,6 +22,7 @@ export type {
   IpamKind,
   VMAddressPersistence,
 } from "./api/v3.ts";
+export { type CachedDatastore, cachedDatastore } from "./datastore/cached.ts";
 export { type ConnectOptions, connectKubernetes as openKubernetes } from "./datastore/connect.ts";
 export {
   type CallOptions,

@@ -18,7 +18,24 @@ const banner = [
   `/*! ${manifest.name} ${manifest.version}. ${manifest.license}: http://www.apache.org/licenses/LICENSE-2.0 */`,
   'import { createRequire as __createRequire } from "node:module";',
   "const require = __createRequire(import.meta.url);",
+  nodeCheck(),
 ].join("\n");
+
+/** Ends an older Node with one line, before it meets what it does not know. */
+function nodeCheck(): string {
+  const needed = manifest.engines.node.replace(">=", "");
+  const [major, minor] = needed.split(".");
+  const message = `"${manifest.name}: needs Node ${needed} or later, this is " + process.version + "\\n"`;
+  return [
+    "{",
+    '  const [major, minor] = process.versions.node.split(".").map(Number);',
+    `  if (major < ${major} || (major == ${major} && minor < ${minor})) {`,
+    `    process.stderr.write(${message});`,
+    "    process.exit(1);",
+    "  }",
+    "}",
+  ].join("\n");
+}
 
 function compile(): void {
   const tsc = join(root, "node_modules", ".bin", process.platform === "win32" ? "tsc.cmd" : "tsc");
@@ -55,12 +72,26 @@ const onlyEnglish: Plugin = {
   },
 };
 
-/** Makes {@link bundle}. */
-export async function bundleOperator(): Promise<void> {
+/**
+ * All imports of a module are linked before its first line runs, and a Node without SQLite would fail there, before the
+ * check of its version. So this one is loaded when the embedded store is.
+ */
+const lateSqlite: Plugin = {
+  name: "late-sqlite",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^node:sqlite$/ }, ({ path }) => ({ path, namespace: "late-sqlite" }));
+    onLoad({ filter: /.*/, namespace: "late-sqlite" }, () => ({
+      contents: 'export const { DatabaseSync } = process.getBuiltinModule("node:sqlite");',
+    }));
+  },
+};
+
+/** Makes the operator in one file. */
+export async function bundleOperator(outfile = bundle): Promise<void> {
   await build({
     absWorkingDir: root,
     entryPoints: ["src/main.ts"],
-    outfile: bundle,
+    outfile,
     bundle: true,
     platform: "node",
     format: "esm",
@@ -69,10 +100,10 @@ export async function bundleOperator(): Promise<void> {
     keepNames: true,
     legalComments: "eof",
     banner: { js: banner },
-    plugins: [onlyKubeconfigs, onlyEnglish],
+    plugins: [onlyKubeconfigs, onlyEnglish, lateSqlite],
     logLevel: "warning",
   });
-  await chmod(bundle, 0o755);
+  await chmod(outfile, 0o755);
 }
 
 async function main(): Promise<void> {

@@ -103,6 +103,7 @@ describe("the flags", () => {
   test("--version and --help are printed, not run", () => {
     expect(parseOptions(["--version"], {})).toEqual({ print: expect.stringMatching(/^ipam-operator \d+\.\d+\.\d+ /) });
     const help = parseOptions(["--help"], {}) as { print: string };
+    expect(help.print).not.toContain("preset");
     expect(help.print).toContain("--leader-elect-renew-deadline <TIME>");
   });
 

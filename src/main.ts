@@ -52,5 +52,6 @@ try {
 } catch (error) {
   const usage = error instanceof UsageError;
   process.stderr.write(`ipam-operator: ${error instanceof Error ? error.message : String(error)}\n`);
-  process.exitCode = usage ? USAGE : 1;
+  // Whatever the failure left open must not keep the process: supervisors start it again once it has ended.
+  process.exit(usage ? USAGE : 1);
 }

@@ -33,6 +33,8 @@ export interface ElectorOptions {
   readonly onStoppedLeading?: () => void;
   /** Another identity, possibly our own, holds the Lease. */
   readonly onNewLeader?: (identity: string) => void;
+  /** What a person should do about a failure, to stand in the log beside it. */
+  readonly advice?: (error: unknown) => string | undefined;
   readonly random?: () => number;
 }
 
@@ -40,6 +42,8 @@ export interface Elector {
   readonly isLeader: boolean;
   /** Whether the Lease could be written, or was seen in another's hands, once: without it nobody ever leads. */
   readonly hasReachedApi: boolean;
+  /** The last failure to reach the Lease, until we lead or renew. */
+  readonly lastError: unknown;
   /** Stands for election again and again until `signal` aborts, then gives the Lease up. Run it once. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -66,6 +70,7 @@ class LeaseElector implements Elector {
   #wake = new AbortController();
   #lastFailure = "";
   #isLeader = false;
+  lastError: unknown;
 
   constructor(options: ElectorOptions) {
     this.#options = options;
@@ -163,7 +168,7 @@ class LeaseElector implements Elector {
   #startTerm(): AbortController {
     const { log, identity, namespace, name } = this.#options;
     this.#isLeader = true;
-    this.#lastFailure = "";
+    this.#succeeded();
     log.info({ identity }, `Leading: the Lease ${namespace}/${name} is ours`);
     return new AbortController();
   }
@@ -194,7 +199,7 @@ class LeaseElector implements Elector {
     const signal = AbortSignal.timeout(Math.ceil(Math.min(leftMs, this.#times.renewDeadlineMs / 2)));
     try {
       if (!(await this.#lock.renew(signal))) return "lost";
-      this.#lastFailure = "";
+      this.#succeeded();
       return "kept";
     } catch (error) {
       this.#failed("renew", error);
@@ -211,13 +216,23 @@ class LeaseElector implements Elector {
     }
   }
 
+  #succeeded(): void {
+    this.#lastFailure = "";
+    this.lastError = undefined;
+  }
+
   /** Once per cause, not once per try. */
   #failed(what: string, error: unknown): void {
-    const { log, namespace, name } = this.#options;
+    const { log, namespace, name, advice } = this.#options;
+    this.lastError = error;
     const failure = `${what}: ${error}`;
     if (failure === this.#lastFailure) return;
     this.#lastFailure = failure;
-    log.warn({ err: error }, `Cannot ${what} the Lease ${namespace}/${name}`);
+    const remedy = advice?.(error);
+    log.warn(
+      { err: error },
+      `Cannot ${what} the Lease ${namespace}/${name}${remedy === undefined ? "" : `. ${remedy}`}`,
+    );
   }
 }
 

@@ -1,5 +1,6 @@
 /** Opens the probe, metrics and inspector endpoints that the flags ask for. */
 import type { Logger } from "pino";
+import { errorText } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ScrapeGuard } from "./metrics-access.ts";
 import type { OperatorOptions } from "./options.ts";
@@ -25,7 +26,10 @@ export interface EndpointsOptions {
   readonly required: boolean;
 }
 
-/** @returns closes all of them */
+/**
+ * @returns closes all of them
+ * @throws when one that is required cannot be served; the others are closed again then
+ */
 export async function openEndpoints({
   options,
   metrics,
@@ -46,15 +50,19 @@ export async function openEndpoints({
   };
   const open = (what: string, flag: string, address: BindAddress | "off", routes: Routes, make?: MakeServer) =>
     address === "off" ? undefined : openOne({ what, flag, address, routes, log, required, makeServer: make });
-  const servers = await Promise.all([
+  const opened = await Promise.allSettled([
     open("probes", "--health-probe-bind-address", options.healthProbeBindAddress, probes),
     open("metrics", "--metrics-bind-address", options.metricsBindAddress, scrape, guard?.makeServer),
+    options.inspectBindAddress === "off" ? undefined : inspect(options.inspectBindAddress),
   ]);
-  if (options.inspectBindAddress !== "off") await inspect(options.inspectBindAddress);
-  return async () => {
+  const close = async () => {
     loop.stop();
-    await Promise.all(servers.map((server) => server?.close()));
+    await Promise.all(opened.map((one) => (one.status === "fulfilled" ? one.value?.close() : undefined)));
   };
+  const failed = opened.find(({ status }) => status === "rejected") as PromiseRejectedResult | undefined;
+  if (failed === undefined) return close;
+  await close();
+  throw failed.reason;
 }
 
 interface Endpoint extends Pick<EndpointsOptions, "log" | "required"> {
@@ -71,14 +79,16 @@ async function openOne({ what, flag, address, routes, makeServer, log, required 
     log.info({ port: server.port }, `Serving ${what}: ${Object.keys(routes).join(", ")}`);
     return server;
   } catch (error) {
-    const message = `Cannot serve ${what} on port ${address.port}; choose another with ${flag}, or 0 for none`;
+    const remedy = `choose another with ${flag}, or 0 for none`;
+    const message = `Cannot serve ${what} on port ${address.port}: ${errorText(error)}; ${remedy}`;
     if (required) throw new Error(message, { cause: error });
-    log.warn({ error }, message);
+    log.warn(message);
     return undefined;
   }
 }
 
-async function inspect({ host, port }: BindAddress): Promise<void> {
+async function inspect({ host, port }: BindAddress): Promise<undefined> {
   const { open } = await import("node:inspector");
   open(port, host);
+  return undefined;
 }

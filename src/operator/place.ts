@@ -27,7 +27,7 @@ function chosenPlace(options: Choice, env: NodeJS.ProcessEnv, tokenExists: (path
   if (typeof datastore === "object") {
     return { kind: "embedded", path: datastore.embedded, why: `--datastore embedded:${datastore.embedded} says so` };
   }
-  if (kubeconfig !== undefined) return { kind: "cluster", inPod: false, why: `--kubeconfig ${kubeconfig} names it` };
+  if (kubeconfig !== undefined) return { kind: "cluster", inPod: false, why: "--kubeconfig names it" };
   if (env["KUBERNETES_SERVICE_HOST"] && tokenExists(SERVICE_ACCOUNT_TOKEN)) {
     return { kind: "cluster", inPod: true, why: "this process runs in one of its pods" };
   }

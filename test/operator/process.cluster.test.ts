@@ -1,7 +1,10 @@
 /** The operator as a process against a real API server: what it shows of itself, and how it starts in a bad world. */
+
+import { once } from "node:events";
 import { mkdtemp, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFailed, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFailed, onTestFinished, test } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { type FaultProxy, startFaultProxy } from "../faults/proxy.ts";
 import { ALONE, edit, eventually, FAST, installation, readyReason, storedCooldown } from "./cluster.ts";
@@ -35,8 +38,17 @@ describe("on a cluster with everything installed", () => {
     await eventually(() => storedCooldown(cluster)).toBe(11);
     expect(await operator.probe("/healthz")).toEqual({ status: 200, body: "ok\n" });
     const lines = operator.stderr.map((line) => JSON.parse(line) as Record<string, string>);
-    expect(lines[0]?.["msg"]).toContain(`Working on the cluster ${cluster.server}`);
-    expect(lines[0]?.["msg"]).toContain(`because --kubeconfig ${cluster.kubeconfig} names it`);
+    const first = lines[0]?.["msg"];
+    expect(first).toMatch(/^Working on context .*, user .*, because --kubeconfig names it$/);
+    expect(first?.split(cluster.server)).toHaveLength(2);
+    expect(first?.split(cluster.kubeconfig)).toHaveLength(2);
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        level: "info",
+        reason: "Configured",
+        msg: expect.stringContaining("ipCooldownSeconds"),
+      }),
+    );
     const reconciled = lines.find(({ controller }) => controller === "installation");
     expect(reconciled).toMatchObject({
       controllerGroup: "ipam-operator.io",
@@ -66,6 +78,28 @@ describe("on a cluster with everything installed", () => {
     const operator = await start(["--kubeconfig", "/nowhere/config"]);
     expect(await operator.ended).toEqual({ code: 1, signal: null });
     expect(operator.stderr.at(-1)).toContain("/nowhere/config");
+  });
+
+  test.each(["health-probe", "metrics"])(
+    "a taken %s port ends the process, with the cause in the last line",
+    async (what) => {
+      const taken = createServer().listen(0, "127.0.0.1");
+      onTestFinished(() => void taken.close());
+      await once(taken, "listening");
+      const { port } = taken.address() as AddressInfo;
+      const operator = await start([`--${what}-bind-address=127.0.0.1:${port}`, "--kubeconfig", cluster.kubeconfig]);
+      expect(await operator.ended).toEqual({ code: 1, signal: null });
+      expect(operator.stderr.at(-1)).toMatch(
+        new RegExp(`^ipam-operator: Cannot serve .*${port}.*already in use.*--${what}-bind-address`),
+      );
+    },
+  );
+
+  test("without the operator's namespace, log and readiness say what to apply", async () => {
+    const operator = await start([...FAST, "--kubeconfig", cluster.kubeconfig, "--namespace=absent"]);
+    const remedy = /rbac\/operator\.yaml.*--namespace/;
+    await eventually(async () => (await operator.probe("/readyz")).body).toMatch(remedy);
+    expect(operator.stderr.filter((line) => line.includes("Cannot acquire"))).toEqual([expect.stringMatching(remedy)]);
   });
 
   test("roles are granted to the subjects of the file", async () => {

@@ -7,13 +7,14 @@ import { createRbacReconciler, RBAC_KEY, RBAC_SELECTOR, RBAC_TYPES } from "../..
 import { type Installation, SINGLETON_NAME } from "../../api/installation.ts";
 import { openKubernetes } from "../../datastore/kubernetes.ts";
 import { loadCredentials } from "../../kube/credentials.ts";
-import { createEventRecorder, type KubeEventRecorder } from "../../kube/events.ts";
+import { createEventRecorder } from "../../kube/events.ts";
 import { createElector, type Elector } from "../../kube/lease.ts";
 import { createKubeClient } from "../../kube/rest.ts";
 import { createTransport } from "../../kube/transport.ts";
 import type { KubeClient } from "../../kube/types.ts";
 import type { Reconciler } from "../controller.ts";
 import { openEndpoints } from "../endpoints.ts";
+import type { EventRecorder } from "../events.ts";
 import { electorCallbacks, LEASE_NAME, serveTerm } from "../leadership.ts";
 import type { ScrapeGuard } from "../metrics-access.ts";
 import type { Place } from "../place.ts";
@@ -21,6 +22,8 @@ import { type OperatorProcess, stopping } from "../process.ts";
 import { endsWithin } from "../shutdown.ts";
 import { VERSION } from "../version.ts";
 import { chooseGroup, readPool } from "./group.ts";
+import { leaseAdvice, leaseMissing } from "./lease-advice.ts";
+import { loggedEvents } from "./logged-events.ts";
 import { type ClusterWatch, watchCluster } from "./watch.ts";
 
 /** Time kept of the shutdown for giving back the lease, and as much again for writing the last events. */
@@ -29,14 +32,14 @@ const NAMESPACE = "ipam-operator";
 
 /** Runs until the process is asked to stop. @returns the exit code */
 export async function runCluster(place: Place & { kind: "cluster" }, operator: OperatorProcess): Promise<number> {
-  const { log, options, stop } = operator;
+  const { log, options } = operator;
   const subjects = options.rbacSubjects === undefined ? new Map() : await readSubjects(options.rbacSubjects);
   const credentials = await loadCredentials({
     kubeconfig: options.kubeconfig,
     context: options.context,
     inCluster: place.inPod,
   });
-  log.info(`Working on the cluster ${credentials.server} (${credentials.description}), because ${place.why}`);
+  log.info(`Working on ${credentials.description}, because ${place.why}`);
   const client = createKubeClient(
     createTransport(credentials, {
       qps: options.kubeApiQps,
@@ -46,26 +49,43 @@ export async function runCluster(place: Place & { kind: "cluster" }, operator: O
         operator.metrics.count("rest_client_requests_total", { code, method, host }),
     }),
   );
-  const guard = await scrapeGuard(client, operator);
-  const identity = `${hostname()}_${randomBytes(4).toString("hex")}`;
-  const events = createEventRecorder({ client, log, controller: LEASE_NAME, instance: identity });
-  const watches = new AbortController();
-  const watch = wire({ client, events, subjects, watches: watches.signal, operator });
   const namespace = options.namespace ?? (place.inPod ? credentials.namespace : undefined) ?? NAMESPACE;
-  const elector = options.leaderElect ? electorOf({ client, namespace, identity, operator }) : undefined;
-  const closeEndpoints = await openEndpoints({
-    ...operator,
-    ready: [stopping(stop), ...readyChecks(watch, elector)],
-    guard,
-    required: true,
-  });
-  await (elector === undefined ? leadAlone(operator) : elector.run(stop));
-  await endsWithin(LAST_WORDS_MS, events.flush(), log);
-  watches.abort();
-  await closeEndpoints();
-  await client.close();
+  const watches = new AbortController();
+  try {
+    await work({ client, namespace, subjects, watches: watches.signal, operator });
+  } finally {
+    watches.abort();
+    await endsWithin(LAST_WORDS_MS, client.close(), log);
+  }
   log.info("Stopped");
   return 0;
+}
+
+interface Work {
+  readonly client: KubeClient;
+  /** Of the lease. */
+  readonly namespace: string;
+  readonly subjects: Awaited<ReturnType<typeof readSubjects>>;
+  readonly watches: AbortSignal;
+  readonly operator: OperatorProcess;
+}
+
+/** From the first watch until the process is asked to stop. */
+async function work({ client, namespace, subjects, watches, operator }: Work): Promise<void> {
+  const { log, options, stop } = operator;
+  const guard = await scrapeGuard(client, operator);
+  const identity = `${hostname()}_${randomBytes(4).toString("hex")}`;
+  const recorder = createEventRecorder({ client, log, controller: LEASE_NAME, instance: identity });
+  const watch = wire({ client, events: recorder, subjects, watches, operator });
+  const elector = options.leaderElect ? electorOf({ client, namespace, identity, operator }) : undefined;
+  const ready = [stopping(stop), ...readyChecks(watch, elector)];
+  const closeEndpoints = await openEndpoints({ ...operator, ready, guard, required: true });
+  try {
+    await (elector === undefined ? leadAlone(operator) : elector.run(stop));
+    await endsWithin(LAST_WORDS_MS, recorder.flush(), log);
+  } finally {
+    await closeEndpoints();
+  }
 }
 
 /** Loaded only when it is asked for. */
@@ -75,12 +95,8 @@ async function scrapeGuard(client: KubeClient, { options, log }: OperatorProcess
   return openScrapeGuard(client, options.metricsCertDir!, log);
 }
 
-interface Wiring {
-  readonly client: KubeClient;
-  readonly events: KubeEventRecorder;
-  readonly subjects: Awaited<ReturnType<typeof readSubjects>>;
-  readonly watches: AbortSignal;
-  readonly operator: OperatorProcess;
+interface Wiring extends Omit<Work, "namespace"> {
+  readonly events: EventRecorder;
 }
 
 function wire({ client, events, subjects, watches, operator }: Wiring): ClusterWatch {
@@ -91,7 +107,7 @@ function wire({ client, events, subjects, watches, operator }: Wiring): ClusterW
     createInstallationReconciler({
       datastore,
       surroundings: () => watch.surroundings(),
-      events,
+      events: loggedEvents(events, log), // the roles' reconciler has a line of its own for each event
       clock: () => new Date(),
     }),
   );
@@ -183,6 +199,7 @@ function electorOf({
     renewDeadlineMs: options.leaderElectRenewDeadline,
     retryPeriodMs: options.leaderElectRetryPeriod,
     releaseOnCancel: options.leaderElectReleaseOnCancel,
+    advice: leaseAdvice,
     ...electorCallbacks(leadershipOf(operator)),
   });
 }
@@ -202,7 +219,6 @@ function readyChecks(watch: ClusterWatch, elector: Elector | undefined): (() => 
       const why = watch.surroundings().blocked?.message;
       return `Installations are not listed yet${why === undefined ? "" : `: ${why}`}`;
     },
-    () =>
-      elector === undefined || elector.hasReachedApi ? undefined : "the lease has neither been written nor read yet",
+    () => (elector === undefined || elector.hasReachedApi ? undefined : leaseMissing(elector.lastError)),
   ];
 }

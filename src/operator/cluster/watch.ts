@@ -170,14 +170,19 @@ class Watch implements ClusterWatch {
   }
 
   #stateChanged(): void {
+    this.#tellBlocked();
+    this.#options.onChange();
+  }
+
+  #tellBlocked(): void {
     const blocked = this.#blocked();
     const message = blocked?.message ?? "";
-    if (message !== this.#toldBlocked) {
-      if (blocked !== undefined) this.#options.log.warn({ reason: blocked.reason }, message);
-      else this.#options.log.info("What was missing is there now; going on");
-      this.#toldBlocked = message;
-    }
-    this.#options.onChange();
+    if (message === this.#toldBlocked) return;
+    if (blocked !== undefined) this.#options.log.warn({ reason: blocked.reason }, message);
+    // While something is still being read it may be the next that is missing.
+    else if (this.settled) this.#options.log.info("All that is watched can be read now");
+    else return;
+    this.#toldBlocked = message;
   }
 
   /** What is served was asked again: perhaps the API group can be chosen now. */
@@ -199,7 +204,7 @@ class Watch implements ClusterWatch {
     }
     this.#choiceError = undefined;
     const { generation, chosenBy } = this.choice;
-    this.#options.log.info(`Using ${groupVersion(generation)}: ${chosenBy}`);
+    this.#options.log.info(`Using ${groupVersion(generation)} (${chosenBy})`);
     this.#group = this.#watchGroup(generation);
     await this.#readServedFields();
     this.#options.onChosen(this.choice);

@@ -1,0 +1,17 @@
+/** Events are lines of the log too: it then says by itself what the operator has changed. */
+import type { Logger } from "pino";
+import { REASONS } from "../../../reconcilers/installation/reasons.ts";
+import type { EventRecorder } from "../events.ts";
+
+/** Records with `recorder`, and logs: Warning events as warnings, Normal ones as information. */
+export function loggedEvents(recorder: EventRecorder, log: Logger): EventRecorder {
+  return {
+    event(regarding, type, reason, note, action) {
+      const { kind, metadata } = regarding;
+      // The reconciler's own line has said already, as information, that all is as it should be.
+      if (type === "Warning") log.warn({ reason, kind, name: metadata.name }, note);
+      else if (!Object.hasOwn(REASONS, reason)) log.info({ reason, kind, name: metadata.name }, note);
+      recorder.event(regarding, type, reason, note, action);
+    },
+  };
+}

@@ -69,6 +69,39 @@ describe("the console", () => {
     expect(said()).toContain("Installation default is ready (Observed): Enforce would change x");
   });
 
+  test.each(["Observe", "Paused"] as const)(
+    "under %s a stored value is told apart from what the Installation says",
+    (policy) => {
+      const { console, said } = setUp();
+      const found = installation("60", ready("looked at"));
+      const ipam = { ipCooldownSeconds: 90, strictAffinity: true };
+      const fields = [
+        { name: "strictAffinity", value: "true", source: "Default" },
+        { name: "ipCooldownSeconds", value: "60", source: "Existing" },
+        { name: "maxBlocksPerHost", value: "20", source: "Existing" },
+      ] as const;
+      console.installation({
+        ...found,
+        spec: { managementPolicy: policy, ipam },
+        status: { ...found.status, fields: [...fields] },
+      });
+      const text = said();
+      expect(text).toContain("  strictAffinity     true      default; your Installation says the same\n");
+      expect(text).toContain("  ipCooldownSeconds  60        found stored; your Installation says 90\n");
+      expect(text).toContain("  maxBlocksPerHost   20        found stored, not managed\n");
+    },
+  );
+
+  test("a default is told apart from what the Installation says", () => {
+    const { console, said } = setUp();
+    const spec = { managementPolicy: "Observe", ipam: { ipCooldownSeconds: 90 } } as const;
+    console.installation({ ...installation("0", ready("looked at")), spec });
+    expect(said()).toContain("  ipCooldownSeconds  0         default; your Installation says 90\n");
+    const changed = { ...spec, ipam: { ipCooldownSeconds: 80 } };
+    console.installation({ ...installation("0", ready("looked at")), spec: changed });
+    expect(said()).toContain("your Installation says 80\n");
+  });
+
   test("a stalled Installation asks for its user, and says why", () => {
     const { console, said } = setUp();
     const conditions = [

@@ -39,7 +39,7 @@ export function createConsole({ write, nextStep, colour = false }: ConsoleOption
     },
     installation: (object) => {
       const answer = answerOf(object, paint);
-      const fields = object?.status?.fields ?? [];
+      const fields = rowsOf(object);
       const state = JSON.stringify([answer, fields]);
       if (answer === "" || state === shown) return;
       shown = state;
@@ -88,25 +88,31 @@ function answerOf(object: Installation | undefined, paint: Paint): string {
   return ready === undefined ? "" : `${name} is being worked on (${ready.reason}): ${ready.message}`;
 }
 
-const SOURCES = {
-  Installation: "from your Installation",
-  Existing: "found stored, not managed",
-  Default: "default, not managed",
-} as const;
+const SOURCES = { Installation: "from your Installation", Existing: "found stored", Default: "default" } as const;
 
 interface FieldRow {
   readonly name: IpamField;
   readonly value: string;
-  readonly source: keyof typeof SOURCES;
+  readonly origin: string;
+}
+
+/** Under Observe and Paused a value is not the Installation's even where the Installation names the field. */
+function rowsOf(object: Installation | undefined): FieldRow[] {
+  return (object?.status?.fields ?? []).map(({ name, value, source }) => {
+    const named = object?.spec.ipam?.[name];
+    const says = String(named) === value ? "the same" : String(named);
+    const relation = named === undefined ? ", not managed" : `; your Installation says ${says}`;
+    return { name, value, origin: `${SOURCES[source]}${source === "Installation" ? "" : relation}` };
+  });
 }
 
 /** The configuration in force, a field a line; what changed since it was last shown says what it was. */
 function table(fields: readonly FieldRow[], before: ReadonlyMap<string, string>, paint: Paint): string {
   const width = Math.max(...fields.map(({ name }) => name.length)) + 2;
-  const rows = fields.map(({ name, value, source }) => {
+  const rows = fields.map(({ name, value, origin }) => {
     const old = before.get(name);
     const changed = old !== undefined && old !== value;
-    const line = `  ${name.padEnd(width)}${value.padEnd(10)}${SOURCES[source]}`;
+    const line = `  ${name.padEnd(width)}${value.padEnd(10)}${origin}`;
     return changed ? paint("bold", `${line}  (was ${old})`) : line;
   });
   return ["The IPAM configuration is now:", ...rows].join("\n");

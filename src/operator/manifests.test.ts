@@ -68,6 +68,70 @@ describe("parseManifests", () => {
     expect(problems[0]).toEqual({ line, message: expect.stringContaining(words) });
   });
 
+  const cooldown = "spec.ipam.ipCooldownSeconds: found";
+  const seconds = "write a whole number of seconds from 0 to 1200, without unit or quotes";
+  test.each([
+    ["a misspelt top", `${head}specc: {}\n`, 4, "unknown field specc; did you mean spec?"],
+    [
+      "a misspelt setting",
+      installation("strictAfinity: true"),
+      7,
+      "unknown field spec.ipam.strictAfinity; did you mean strictAffinity?",
+    ],
+    [
+      "a field far from any",
+      `${head}spec:\n  managementPolicy: Observe\n  colour: red\n`,
+      6,
+      "unknown field spec.colour; known are managementPolicy, ipam",
+    ],
+    [
+      "another language's yes",
+      installation("strictAffinity: yes"),
+      7,
+      'spec.ipam.strictAffinity: found "yes"; write true or false, without quotes',
+    ],
+    ["a unit", installation("ipCooldownSeconds: 60s"), 7, `${cooldown} "60s"; ${seconds}`],
+    ["quotes", installation('ipCooldownSeconds: "60"'), 7, `${cooldown} "60"; ${seconds}`],
+    ["half a second", installation("ipCooldownSeconds: 1.5"), 7, `${cooldown} 1.5; ${seconds}`],
+    ["too many seconds", installation("ipCooldownSeconds: 5000"), 7, `${cooldown} 5000; ${seconds}`],
+    [
+      "more than any number, once",
+      installation("maxBlocksPerHost: 1e30"),
+      7,
+      "spec.ipam.maxBlocksPerHost: found 1e+30; write a whole number from 0 to 1000000, without quotes",
+    ],
+    [
+      "an empty ipam",
+      `${head}spec:\n  managementPolicy: Observe\n  ipam:\n`,
+      6,
+      "spec.ipam: empty; leave it out, or write its fields below it, indented",
+    ],
+    ["an empty spec", `${head}spec:\n`, 4, "spec: empty; write its fields below it, indented"],
+    ["no policy", `${head}spec: {}\n`, 4, "spec.managementPolicy: missing; write Observe, Enforce or Paused"],
+    [
+      "another policy",
+      `${head}spec: {managementPolicy: enforce}\n`,
+      4,
+      'spec.managementPolicy: found "enforce"; write Observe, Enforce or Paused',
+    ],
+    [
+      "a label that is no text",
+      `${head.replace("default}", "default, labels: {a: 1}}")}spec: {managementPolicy: Observe}\n`,
+      3,
+      "metadata.labels.a: found 1; write text, in quotes where it looks like a number or like true or false",
+    ],
+    ["an unclosed quote", 'a: 1\nb: "x\nc: 2\n', 2, 'not YAML: Missing closing quote "'],
+    ["tabs", "a:\n\tb: 1\n\tc: 2\n", 2, "not YAML: Tabs are not allowed as indentation"],
+    ["a bad indent", "a:\n  b: 1\n c: 2\n", 3, "not YAML: All mapping items must start at the same column"],
+  ])("%s is explained in one sentence", (_, text, line, message) => {
+    expect(parseManifests(text)).toEqual({ manifests: [], problems: [{ line, message }] });
+  });
+
+  test("each of two unknown fields is named at its own line", () => {
+    const { problems } = parseManifests(installation("autoAllocate: true\n    maxBlockPerHost: 4"));
+    expect(problems.map(({ line }) => line)).toEqual([7, 8]);
+  });
+
   test("accepts what only the stored configuration can complete", () => {
     expect(parseManifests(installation("autoAllocateBlocks: false")).problems).toEqual([]);
   });

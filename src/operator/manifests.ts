@@ -1,10 +1,11 @@
 /** YAML text to objects of the embedded store: what an API server's admission would refuse is refused here, with its line. */
-import { isScalar, LineCounter, type ParsedNode, parseAllDocuments, type YAMLError } from "yaml";
+import { isScalar, LineCounter, type ParsedNode, parseAllDocuments, visit, type YAMLError } from "yaml";
 import type { z } from "zod";
 import { INSTALLATION_API_VERSION, type Installation, installation, SINGLETON_NAME } from "../api/installation.ts";
 import { V3_API_VERSION, v3Schemas } from "../api/v3.ts";
 import type { Stored } from "../datastore/datastore.ts";
 import { CONFIG_RULES, configViolations, effectiveConfig } from "../ipam/config-rules.ts";
+import { type Judged, wordsFor } from "./manifest-words.ts";
 
 /** Kinds a manifest may hold. Blocks, affinities and handles are the library's own records, not a person's to write. */
 export const MANIFEST_KINDS = ["Installation", "IPAMConfiguration", "IPPool", "IPReservation"] as const;
@@ -46,13 +47,14 @@ interface Source {
 export function parseManifests(text: string): ParsedManifests {
   const lines = new LineCounter();
   return withoutThrowing(1, () => {
-    const documents = parseAllDocuments(text, { lineCounter: lines });
+    const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false });
     return joined(documents.map((document) => parseDocument(document, lines)));
   });
 }
 
 function parseDocument(document: ParsedDocument, lines: LineCounter): ParsedManifests {
-  if (document.errors.length > 0) return { manifests: [], problems: document.errors.map(syntaxProblem) };
+  const [error] = document.errors; // What follows the first one is often only its consequence.
+  if (error !== undefined) return { manifests: [], problems: [syntaxProblem(error, document, lines)] };
   const lineOf = (path: readonly PropertyKey[]) => lineIn(document, path, lines);
   return withoutThrowing(lineOf([]), () => readDocument({ value: document.toJS(), lineOf }));
 }
@@ -73,8 +75,21 @@ function joined(results: readonly ParsedManifests[]): ParsedManifests {
   };
 }
 
-function syntaxProblem(error: YAMLError): ManifestProblem {
-  return { line: error.linePos?.[0].line ?? 1, message: `not YAML: ${error.message.split("\n", 1)[0]}` };
+function syntaxProblem(error: YAMLError, document: ParsedDocument, lines: LineCounter): ManifestProblem {
+  const at = error.code === "MISSING_CHAR" ? beginOfOpenText(document, error.pos[0]) : error.pos[0];
+  const words = error.message.replace(/closing (["'])quote/, "closing quote $1");
+  return { line: lines.linePos(at).line, message: `not YAML: ${words}` };
+}
+
+/** A missing quote is noticed where the text ends, but is to be mended where it begins. */
+function beginOfOpenText(document: ParsedDocument, end: number): number {
+  let begin = end;
+  visit(document, {
+    Scalar: (_, { range, type }) => {
+      if (type?.startsWith("QUOTE") && range && range[0] <= end && end <= range[2]) begin = range[0];
+    },
+  });
+  return begin;
 }
 
 /** The line of a field; of what holds it where the field itself is missing. */
@@ -101,7 +116,7 @@ function readDocument({ value, lineOf }: Source): ParsedManifests {
   if (kind === undefined) return { manifests: [], problems: [{ line: lineOf(["kind"]), message: unknownKind(value) }] };
   const parsed = SCHEMAS[kind].safeParse(value);
   if (!parsed.success) {
-    return { manifests: [], problems: parsed.error.issues.map((issue) => schemaProblem(issue, lineOf)) };
+    return { manifests: [], problems: schemaProblems(parsed.error, { value, schema: SCHEMAS[kind] }, lineOf) };
   }
   const object = cleaned(parsed.data as Stored<ManifestKind>);
   const problems = rulesBroken(object, lineOf);
@@ -125,13 +140,11 @@ function unknownKind(value: unknown): string {
   return `${String(kind)} (${String(apiVersion)}) is not kept here; known are ${known}`;
 }
 
-function schemaProblem(issue: z.core.$ZodIssue, lineOf: Source["lineOf"]): ManifestProblem {
-  const at = issue.path.join(".");
-  if (issue.code === "unrecognized_keys") {
-    const path = [...issue.path, issue.keys[0] ?? ""];
-    return { line: lineOf(path), message: `unknown field ${path.join(".")}; look for a misspelling` };
-  }
-  return { line: lineOf(issue.path), message: `${at}: ${issue.message}` };
+/** Two issues of one field may have the same words: each is said once. */
+function schemaProblems({ issues }: z.ZodError, judged: Judged, lineOf: Source["lineOf"]): ManifestProblem[] {
+  const said = issues.flatMap((issue) => wordsFor(issue, judged));
+  const once = new Map(said.map((problem) => [problem.message, problem]));
+  return [...once.values()].map(({ path, message }) => ({ line: lineOf(path), message }));
 }
 
 /** Only what a person writes: server-set metadata and status of a copied object are left out. */

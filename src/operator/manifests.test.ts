@@ -132,6 +132,18 @@ describe("parseManifests", () => {
     expect(problems.map(({ line }) => line)).toEqual([7, 8]);
   });
 
+  test.each([
+    ["{cidr: abc}", "cidr must be an IPv4 or IPv6 range"],
+    ["{cidr: 10.0.0.1/16}", "cidr must be strictly masked"],
+    ["{cidr: 10.0.0.0/33}", "cidr must be an IPv4 or IPv6 range"],
+    ["{cidr: 10.0.0.0/16, blockSize: 40}", "blockSize of an IPv4 pool must be from 20 to 32"],
+    ["{cdir: 10.0.0.0/16}", "unknown field spec.cdir; did you mean cidr?"],
+  ])("refuses the pool %s with its line", (spec, words) => {
+    const text = `apiVersion: projectcalico.org/v3\nkind: IPPool\nmetadata: {name: p}\nspec:\n  ${spec}\n`;
+    const problems = [{ line: 5, message: expect.stringContaining(words) }];
+    expect(parseManifests(text)).toEqual({ manifests: [], problems });
+  });
+
   test("accepts what only the stored configuration can complete", () => {
     expect(parseManifests(installation("autoAllocateBlocks: false")).problems).toEqual([]);
   });

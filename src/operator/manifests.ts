@@ -5,6 +5,7 @@ import { INSTALLATION_API_VERSION, type Installation, installation, SINGLETON_NA
 import { V3_API_VERSION, v3Schemas } from "../api/v3.ts";
 import type { Stored } from "../datastore/datastore.ts";
 import { CONFIG_RULES, configViolations, effectiveConfig } from "../ipam/config-rules.ts";
+import { poolProblems } from "./manifest-pools.ts";
 import { type Judged, wordsFor } from "./manifest-words.ts";
 
 /** Kinds a manifest may hold. Blocks, affinities and handles are the library's own records, not a person's to write. */
@@ -156,6 +157,8 @@ function cleaned(object: Stored<ManifestKind>): Stored<ManifestKind> {
 }
 
 function rulesBroken(object: Stored<ManifestKind>, lineOf: Source["lineOf"]): ManifestProblem[] {
+  if (object.kind === "IPPool")
+    return poolProblems(object.spec).map(({ field, message }) => ({ line: lineOf(["spec", field]), message }));
   if (object.kind !== "Installation") return [];
   const { name } = object.metadata;
   const misnamed = { line: lineOf(["metadata", "name"]), message: `the name must be ${SINGLETON_NAME}, not ${name}` };

@@ -44,7 +44,8 @@ function missingField(path: readonly PropertyKey[], { value, schema }: Judged): 
   return { path, message: `${path.join(".")}: missing${advice === undefined ? "" : `; write ${advice}`}` };
 }
 
-function faultOf(found: unknown, field: z.core.$ZodType | undefined): string {
+/** What stands in a field, to begin the sentence with. */
+export function faultOf(found: unknown, field: z.core.$ZodType | undefined): string {
   if (found === null) return field instanceof z.ZodOptional ? "empty; leave it out, or" : "empty;";
   const text = JSON.stringify(found);
   return `found ${text.length > 40 ? `${text.slice(0, 39)}…` : text};`;
@@ -68,7 +69,8 @@ function numberAdvice({ minValue, maxValue }: z.ZodNumber, name: string): string
   return `a whole number${unit}${range}, without ${unit && "unit or "}quotes`;
 }
 
-function oneOf(values: readonly unknown[]): string {
+/** A choice in words: `A, B or C`. */
+export function oneOf(values: readonly unknown[]): string {
   return `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
 }
 

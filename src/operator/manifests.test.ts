@@ -144,6 +144,18 @@ describe("parseManifests", () => {
     expect(parseManifests(text)).toEqual({ manifests: [], problems });
   });
 
+  test.each([
+    ["IPPool", "{cidr: 10.0.0.0/16, ipipMode: always}", 'ipipMode: found "always"; write Never, Always or CrossSubnet'],
+    ["IPPool", "{cidr: 10.0.0.0/16, allowedUses: [Pods]}", 'allowedUses.0: found "Pods"; write Workload, Tunnel or'],
+    ["IPPool", "{cidr: 10.0.0.0/16, blockSize: 200}", "blockSize: found 200; write a number from 0 to 128"],
+    ["IPAMConfiguration", "{ipCooldownSeconds: 5000}", "ipCooldownSeconds: found 5000; write a number from 0 to 1200"],
+    ["IPAMConfiguration", "{maxBlocksPerHost: 2000000}", "found 2000000; write a number from 0 to 1000000"],
+  ])("refuses what the CRD of %s does not list: %s", (kind, spec, words) => {
+    const text = `apiVersion: projectcalico.org/v3\nkind: ${kind}\nmetadata: {name: default}\nspec:\n  ${spec}\n`;
+    const problems = [{ line: 5, message: expect.stringContaining(words) }];
+    expect(parseManifests(text)).toEqual({ manifests: [], problems });
+  });
+
   test("accepts what only the stored configuration can complete", () => {
     expect(parseManifests(installation("autoAllocateBlocks: false")).problems).toEqual([]);
   });

@@ -5,6 +5,7 @@ import { INSTALLATION_API_VERSION, type Installation, installation, SINGLETON_NA
 import { V3_API_VERSION, v3Schemas } from "../api/v3.ts";
 import type { Stored } from "../datastore/datastore.ts";
 import { CONFIG_RULES, configViolations, effectiveConfig } from "../ipam/config-rules.ts";
+import { keywordProblems } from "./manifest-keywords.ts";
 import { poolProblems } from "./manifest-pools.ts";
 import { type Judged, wordsFor } from "./manifest-words.ts";
 
@@ -157,6 +158,8 @@ function cleaned(object: Stored<ManifestKind>): Stored<ManifestKind> {
 }
 
 function rulesBroken(object: Stored<ManifestKind>, lineOf: Source["lineOf"]): ManifestProblem[] {
+  const unlisted = keywordProblems(object.spec, SCHEMAS[object.kind].shape.spec);
+  if (unlisted.length > 0) return unlisted.map(({ path, message }) => ({ line: lineOf(path), message }));
   if (object.kind === "IPPool")
     return poolProblems(object.spec).map(({ field, message }) => ({ line: lineOf(["spec", field]), message }));
   if (object.kind !== "Installation") return [];

@@ -180,7 +180,7 @@ async function report(
   const status = statusOf(reconciled);
   announce(events, reconciled, status);
   if (isDeepStrictEqual(status, installation.status)) return;
-  log.info({ reason: outcome.reason }, outcome.message);
+  log[meaningOf(outcome.reason).event === "Warning" ? "warn" : "info"]({ reason: outcome.reason }, outcome.message);
   await retryLostRaces(() => writeStatus(installation, status, datastore, signal), {
     what: `writing the status of Installation "${installation.metadata.name}"`,
     signal,

@@ -7,8 +7,8 @@ const installation = { apiVersion: "ipam-operator.io/v1alpha1", kind: "Installat
 test.each([
   ["Warning", "Drift", [{ level: "warn", reason: "Drift", name: "default", msg: "put back" }]],
   ["Normal", "Configured", [{ level: "info", reason: "Configured", name: "default", msg: "put back" }]],
-  ["Warning", "InvalidSpec", [{ level: "warn", reason: "InvalidSpec" }]],
-  ["Normal", "Succeeded", []], // the reconciler's own line
+  ["Warning", "InvalidSpec", []], // the reconciler's own line
+  ["Normal", "Succeeded", []],
 ] as const)("a %s event %s is recorded, and its line is %j", (type, reason, expected) => {
   const lines: unknown[] = [];
   const recorded: unknown[][] = [];

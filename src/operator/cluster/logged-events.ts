@@ -8,9 +8,9 @@ export function loggedEvents(recorder: EventRecorder, log: Logger): EventRecorde
   return {
     event(regarding, type, reason, note, action) {
       const { kind, metadata } = regarding;
-      // The reconciler's own line has said already, as information, that all is as it should be.
-      if (type === "Warning") log.warn({ reason, kind, name: metadata.name }, note);
-      else if (!Object.hasOwn(REASONS, reason)) log.info({ reason, kind, name: metadata.name }, note);
+      // A reason of the conditions has its line already, the reconciler's own.
+      const level = type === "Warning" ? "warn" : "info";
+      if (!Object.hasOwn(REASONS, reason)) log[level]({ reason, kind, name: metadata.name }, note);
       recorder.event(regarding, type, reason, note, action);
     },
   };

@@ -11,6 +11,7 @@ export default defineConfig({
           include: ["{src,reconcilers,rbac,scripts,test}/**/*.test.ts"],
           exclude: ["**/*.cluster.test.ts", "**/node_modules/**"],
           testTimeout: 20_000,
+          maxWorkers: 2,
         },
       },
       {

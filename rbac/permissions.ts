@@ -93,8 +93,15 @@ export const permissions: Readonly<Record<Role, readonly Grant[]>> = {
     { on: ["Installation/status"], verbs: ["update"], why: "Answers in the status; the spec is never written." },
     {
       on: ["IPAMConfiguration"],
-      verbs: [...READ, "create", "update"],
+      verbs: ["list", "watch", "create", "update"],
       why: "Keeps the configuration as the Installation asks, and sees when someone else changes it.",
+    },
+    {
+      on: ["IPAMConfiguration"],
+      verbs: ["get"],
+      why: "Reads the configuration again where the answer to a write was lost.",
+      unusedBecause:
+        "An answer that is lost is shown with the embedded store, by name in reconcilers/installation.test.ts.",
     },
     { on: ["IPPool"], verbs: ["list", "watch"], why: "Warns where blocks are too small for a node's pods." },
     { on: [NODES], verbs: ["list", "watch"], why: "Sees Windows nodes and how many pods each node takes." },

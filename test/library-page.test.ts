@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 
 const root = join(import.meta.dirname, "..");
-const dir = mkdtempSync(join(root, "node_modules/.library-page-"));
+const dir = mkdtempSync(join(root, "node_modules/.docs-example-"));
 afterEach(() => {
   vi.restoreAllMocks();
   rmSync(dir, { recursive: true, force: true });

@@ -36,7 +36,7 @@ describe("autoAssign: blocks, races and handles", () => {
     w.meddler = async ({ operation, kind, name }) => {
       if (operation === "create" && kind === "IPAMBlock" && !stolen) {
         stolen = true;
-        await w.library().claimAffinity("10.0.0.0/26", { affinityType: "host", host: "host-b" });
+        await w.openIpam().claimAffinity("10.0.0.0/26", { affinityType: "host", host: "host-b" });
       }
       if (operation === "delete" && kind === "BlockAffinity" && stolen && name.startsWith("host-a")) {
         w.meddler = undefined;

@@ -244,7 +244,7 @@ describe("autoAssign", () => {
     const none = w.ipam.autoAssign({ ...ask, num4: 1, hostReservedAttrIPv4s: windowsReserve(0, 0) });
     expect(await errorOf(none)).toMatchObject({ message: "HostReservedAttr has wrong parameters" });
     await w.ipam.setIPAMConfig({ strictAffinity: false });
-    const onWindows = w.library({ windowsHost: true }).autoAssign({ ...ask, num4: 1 });
+    const onWindows = w.openIpam({ windowsHost: true }).autoAssign({ ...ask, num4: 1 });
     expect(await errorOf(onWindows)).toMatchObject({ code: "StrictAffinity" });
   });
 

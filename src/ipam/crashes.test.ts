@@ -138,7 +138,7 @@ async function dieAndRecover(each: Case, index: number, tookPlace: boolean): Pro
   const where = `write ${index}, ${tookPlace ? "after" : "before"}`;
   expect([where, check(await w.stored(), { mode: "always", now: w.now })]).toEqual([where, []]);
   for (const hostname of ["host-a", "host-b"]) {
-    await w.library().autoAssign({ ...ask, hostname, handleID: `after-${hostname}`, num4: 1, num6: 1 });
+    await w.openIpam().autoAssign({ ...ask, hostname, handleID: `after-${hostname}`, num4: 1, num6: 1 });
   }
   const left = check(await w.stored(), { mode: "atRest", now: w.now });
   expect([where, left.filter(({ invariant }) => invariant !== 30 && invariant !== 32)]).toEqual([where, []]);

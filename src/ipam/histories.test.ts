@@ -72,7 +72,7 @@ async function run({
   for (const row of [...(await w.all("IPPool")), ...(await w.all("IPAMConfiguration"))]) {
     recorder.log.push({ type: "version", at: w.now, kind: row.kind, name: row.metadata.name, object: row });
   }
-  const ipam = w.library({ datastore: recorder.datastore(w.watched) });
+  const ipam = w.openIpam({ datastore: recorder.datastore(w.watched) });
   for (const { steps, dies } of groups) {
     die(w, dies);
     await Promise.all(steps.map((each) => take(w, ipam, recorder, each)));

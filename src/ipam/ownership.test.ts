@@ -243,7 +243,7 @@ describe("upgradeHost", () => {
       await bare("host-a-10-0-0-64-26", "host-a", "10.0.0.64/26", ""),
       await bare("host-b-10-0-0-128-26", "host-b", "10.0.0.128/26"),
     ];
-    const library = w.library({
+    const library = w.openIpam({
       datastore: {
         ...w.store,
         list: async () => ({ items: old, malformed: [], revision: "1" }),

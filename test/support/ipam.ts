@@ -48,7 +48,7 @@ export interface World extends AsyncDisposable {
   /** Everything there is, for the invariants. */
   stored(): Promise<ListedObjects>;
   /** Another process with other options on the same store. */
-  library(options?: Partial<IpamOptions>): Ipam;
+  openIpam(options?: Partial<IpamOptions>): Ipam;
   put<K extends IpamKind>(kind: K, name: string, spec: object, more?: object): Promise<V3<K>>;
   all<K extends IpamKind>(kind: K): Promise<readonly V3<K>[]>;
   block(cidr: string): Promise<IPAMBlock>;
@@ -82,7 +82,7 @@ export async function world(options: WorldOptions = {}): Promise<World> {
       reservations: await state.all("IPReservation"),
       nodes: Object.entries(state.nodes).map(([name, labels]) => ({ name, labels })),
     }),
-    library: (more = {}) =>
+    openIpam: (more = {}) =>
       createIpam({
         datastore: watched(store, state),
         clock: () => state.now,
@@ -113,7 +113,7 @@ export async function world(options: WorldOptions = {}): Promise<World> {
   for (const [index, [cidr, blockSize, more]] of pools.entries()) {
     await state.put("IPPool", poolName(index), { cidr, blockSize, ...more });
   }
-  return Object.assign(state, { ipam: state.library(), watched: watched(store, state) });
+  return Object.assign(state, { ipam: state.openIpam(), watched: watched(store, state) });
 }
 
 function watched(store: Datastore, state: World): Datastore {

@@ -240,8 +240,8 @@ test("F9: a collection larger than a page is held whole, by its metadata alone w
   await reflector.synced();
   expect(reflector.store.list()).toHaveLength(510);
   expect(asked(lists).length).toBe(2);
-  await direct.patch(type, "many-0", { data: { changed: "yes" } }, { namespace, type: "merge" });
   const before = reflector.store.get("default/many-0");
+  await direct.patch(type, "many-0", { data: { changed: "yes" } }, { namespace, type: "merge" });
   await vi.waitFor(() => expect(reflector.store.get("default/many-0")).not.toBe(before));
   expect(reflector.store.get("default/many-0")).toMatchObject({ kind: "PartialObjectMetadata" });
   expect(reflector.store.get("default/many-0")).not.toHaveProperty("data");

@@ -34,8 +34,8 @@ export interface GoBuild {
   readonly ldflags?: readonly string[];
   /** How long it takes, for a person who waits: "about a minute". */
   readonly takes: string;
-  /** Why Go is needed, and what else would do: completes "… needs `go` (1.26 or newer) on the PATH". */
-  readonly without: string;
+  /** What a person without Go can do, in the imperative: "install helm 3 or 4". */
+  readonly instead: string;
 }
 
 /** Where this project keeps what is dear to make, outside the checkout. */
@@ -73,13 +73,17 @@ async function goVersion(build: GoBuild, env: NodeJS.ProcessEnv): Promise<string
   try {
     return (await run("go", ["version"], { cwd: build.programs[0]!.module, env })).stdout;
   } catch (cause) {
-    throw new Error(`${build.name} needs \`go\` (1.26 or newer) on the PATH ${build.without}`, { cause });
+    throw new Error(
+      `Building ${namesOf(build)} needs \`go\` (1.26 or newer) on the PATH. ` +
+        `Install it from https://go.dev/dl, or ${build.instead}.`,
+      { cause },
+    );
   }
 }
 
 async function buildAll(build: GoBuild, folder: string, env: NodeJS.ProcessEnv): Promise<string> {
   const started = Date.now();
-  say(build, `building ${build.programs.map(({ name }) => name).join(", ")} into ${folder}, once:`);
+  say(build, `building ${namesOf(build)} into ${folder}, once:`);
   say(build, `${build.takes} ...`);
   const partial = await mkdtemp(`${folder}.partial-`);
   try {
@@ -102,6 +106,8 @@ async function compile(build: GoBuild, program: GoProgram, folder: string, env: 
 }
 
 const linking = ({ ldflags = [] }: GoBuild) => ["-ldflags", ["-s", "-w", ...ldflags].join(" ")];
+
+const namesOf = ({ programs }: GoBuild) => programs.map(({ name }) => name).join(", ");
 
 const secondsSince = (started: number) => Math.round((Date.now() - started) / 1000);
 

@@ -30,7 +30,7 @@ it("takes an installed Helm 3 or 4", async () => {
 it("passes over an older one, and says what to do where there is no go to build another", async () => {
   install("v2.17.0+ga690bad");
   await expect(ensureHelm({ PATH: folder, IPAM_OPERATOR_CACHE: folder })).rejects.toThrow(
-    /helm needs `go` .* on the PATH .* or install helm 3 or 4/,
+    /helm needs `go` .* on the PATH.* or install helm 3 or 4/,
   );
 });
 

@@ -14,7 +14,7 @@ const build = {
   programs: [{ name: "helm", module: join(import.meta.dirname, "helm"), package: "helm.sh/helm/v4/cmd/helm" }],
   ldflags: [`-X helm.sh/helm/v4/internal/version.version=${helmVersion}`],
   takes: "about two minutes on two cores",
-  without: "to build helm once. Install it from https://go.dev/dl, or install helm 3 or 4.",
+  instead: "install helm 3 or 4",
 } as const;
 
 /**

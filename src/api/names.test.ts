@@ -26,7 +26,7 @@ interface Golden {
 const golden: Golden = JSON.parse(readFileSync(new URL("../../test/golden/names.json", import.meta.url), "utf8"));
 const valid = ({ specCIDR }: { specCIDR: string }) => specCIDR !== "invalid Prefix";
 
-describe("recorded names of the reference", () => {
+describe("T71: recorded names of the reference", () => {
   test.each(golden.blocks.filter(valid))("block $input", ({ input, name }) => expect(blockName(input)).toBe(name));
 
   test("every affinity", () => {
@@ -46,7 +46,7 @@ describe("recorded names of the reference", () => {
   });
 });
 
-describe("tables of the format description", () => {
+describe("T71: tables of the format description", () => {
   test.each([
     ["10.0.0.0/26", "10-0-0-0-26"],
     ["192.168.1.64/32", "192-168-1-64-32"],

@@ -47,7 +47,7 @@ describe.each(["v1", "v3"] as const)("on a %s cluster", (flavour) => {
 
   describeDatastoreContract(apiGroups[flavour], opened);
 
-  describe("bodies", () => {
+  describe("T71: bodies", () => {
     let datastore: Datastore;
     beforeEach(async () => {
       datastore = (await opened()).datastore;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { count, errorOf, failing, storeError, windowsReserve, world } from "../../test/support/ipam.ts";
+import { hostnameHash } from "../api/names.ts";
 import { type AutoAssignResult, partialResult } from "./assignments.ts";
 
 const ask = { intendedUse: "Workload", hostname: "host-a" } as const;
@@ -110,8 +111,19 @@ describe("autoAssign: blocks, races and handles", () => {
     });
     const host = "long--hostna".repeat(21);
     const other = `${host.slice(0, -1)}b`;
-    for (const hostname of [host, other]) await w.ipam.autoAssign({ ...ask, hostname, num4: 1, num6: 1 });
+    for (const hostname of [host, other]) {
+      const { v4, v6 } = await w.ipam.autoAssign({ ...ask, hostname, num4: 1, num6: 1 });
+      expect([count(v4), count(v6)]).toEqual([1, 1]);
+    }
     expect(await w.all("BlockAffinity")).toHaveLength(4);
+    const byHost = ["4", "6"].map((version) => ({
+      "projectcalico.org/hostname-hash": hostnameHash(host),
+      "projectcalico.org/ip-version": version,
+    }));
+    for (const labels of byHost) {
+      const { items } = await w.store.list("BlockAffinity", { labels });
+      expect(items.map(({ spec }) => spec.node)).toEqual([host]);
+    }
     await w.ipam.releaseHostAffinities({ affinityType: "host", host }, false);
     expect((await w.all("BlockAffinity")).map(({ spec }) => spec.node)).toEqual([other, other]);
   });
@@ -162,7 +174,8 @@ describe("autoAssign: blocks, races and handles", () => {
   test("T30: two lost races leave an exact count", async () => {
     await using w = await world({ pools: [["10.0.0.0/26", 26]] });
     w.meddler = failing("update", "IPAMBlock", "Conflict", 2);
-    await w.ipam.autoAssign({ ...ask, handleID: "vm", num4: 1, maxAllocToHandlePerIPVersion: 1 });
+    const { v4 } = await w.ipam.autoAssign({ ...ask, handleID: "vm", num4: 1, maxAllocToHandlePerIPVersion: 1 });
+    expect(v4?.ips).toHaveLength(1);
     expect((await w.all("IPAMHandle"))[0]?.spec.block).toEqual({ "10.0.0.0/26": 1 });
   });
 

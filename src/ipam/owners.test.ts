@@ -69,6 +69,7 @@ describe("T63: setOwnerAttributes", () => {
       { expectedActiveOwner: owner("b") },
       { expectedActiveOwner: owner("a"), expectedAlternateOwner: owner("b") },
       { verifyActiveOwnerEmpty: true },
+      { expectedActiveOwner: owner("a"), expectedAlternateOwner: owner("a") },
       { expectedActiveOwner: emptyAttributeOwner() },
     ];
     for (const preconditions of refused) {
@@ -79,7 +80,12 @@ describe("T63: setOwnerAttributes", () => {
       });
       expect(await sides(w)).toEqual(["a", undefined]);
     }
-    await w.ipam.setOwnerAttributes(IP, "vm", { alternateOwnerAttrs: pod("b") }, { verifyActiveOwnerEmpty: true });
+    const alternate = { alternateOwnerAttrs: pod("b") };
+    await w.ipam.setOwnerAttributes(IP, "vm", alternate, { verifyActiveOwnerEmpty: true });
+    const taken = w.ipam.setOwnerAttributes(IP, "vm", alternate, { verifyAlternateOwnerEmpty: true });
+    expect(await errorOf(taken)).toMatchObject({ code: "PreconditionFailed" });
+    await w.ipam.setOwnerAttributes(IP, "vm", { clearAlternateOwner: true });
+    await w.ipam.setOwnerAttributes(IP, "vm", alternate, { verifyAlternateOwnerEmpty: true });
     await w.ipam.setOwnerAttributes(IP, "vm", swap, {
       expectedActiveOwner: owner("a"),
       expectedAlternateOwner: owner("b"),

@@ -1,9 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { errorOf, failing, type World, world } from "../../test/support/ipam.ts";
-import { affinityLabels } from "../api/names.ts";
+import { affinityLabels, hostnameHash } from "../api/names.ts";
 import type { BlockAffinitySpec } from "../api/v3.ts";
 import { DatastoreError } from "../datastore/datastore.ts";
+import { parseCidr } from "../net/cidr.ts";
 import { partialResult } from "./assignments.ts";
+import type { Context } from "./context.ts";
+import { giveUpBlock } from "./give-up.ts";
 
 const hostOf = (host: string) => ({ affinityType: "host", host }) as const;
 const A = hostOf("host-a");
@@ -108,10 +111,11 @@ describe("giving up", () => {
     await w.ipam.assignIP({ ip: "10.0.0.9", hostname: "host-a", handleID: "h" });
     expect(await errorOf(w.ipam.releaseHostAffinities(A, true))).toMatchObject({ code: "BlockNotEmpty" });
     expect(await rows(w)).toEqual(["host-a 10.0.0.8/30 confirmed"]);
+    expect((await w.all("IPAMBlock")).map(({ spec }) => spec.cidr)).toEqual(["10.0.0.8/30"]);
     await w.ipam.assignIP({ ip: "10.0.0.1", hostname: "host-a", handleID: "h" });
     await w.ipam.assignIP({ ip: "10.0.0.5", hostname: "host-a", handleID: "h" });
     await w.store.delete((await w.all("IPPool"))[0]!);
-    await w.ipam.removeIPAMHost(A);
+    await w.ipam.releaseHostAffinities(A, false);
     expect([await rows(w), (await w.all("IPAMBlock")).map(({ spec }) => spec.affinity)]).toEqual([
       [],
       [undefined, undefined, undefined],
@@ -210,8 +214,19 @@ describe("giving up", () => {
     await w.ipam.claimAffinity("10.0.0.64/26", virtual);
     expect(await w.ipam.claimAffinity("10.0.0.0/26", virtual)).toMatchObject({ failed: ["10.0.0.0/26"] });
     await w.ipam.releaseHostAffinities(virtual, true);
-    await w.ipam.releaseHostAffinities(virtual, true);
     expect(await rows(w)).toEqual(["host-a 10.0.0.0/26 confirmed"]);
+    w.writes();
+    await w.ipam.releaseHostAffinities(virtual, true); // to a caller, what is gone is nothing to give up
+    expect(w.writes()).toEqual([]);
+    const context = { datastore: w.store, clock: () => w.now } as Context;
+    const again = giveUpBlock(
+      context,
+      virtual,
+      parseCidr("10.0.0.64/26")!,
+      { requireEmpty: true, cooldownSeconds: 0 },
+      {},
+    );
+    expect(await errorOf(again)).toMatchObject({ code: "NotFound" });
   });
 
   test("lost races end in an error that says so, never in silence", async () => {
@@ -243,6 +258,7 @@ describe("upgradeHost", () => {
       await bare("host-a-10-0-0-64-26", "host-a", "10.0.0.64/26", ""),
       await bare("host-b-10-0-0-128-26", "host-b", "10.0.0.128/26"),
     ];
+    const revisionOfB = old[2]!.metadata.resourceVersion;
     const library = w.openIpam({
       datastore: {
         ...w.store,
@@ -251,16 +267,16 @@ describe("upgradeHost", () => {
       } as never,
     });
     await library.upgradeHost("host-a");
-    const upgraded = (await w.all("BlockAffinity")).map(({ spec, metadata }) => [
-      spec.node,
-      spec.type,
-      metadata.labels?.["projectcalico.org/affinity-type"],
-    ]);
-    expect(upgraded).toEqual([
-      ["host-a", "host", "host"],
-      ["host-a", "host", "host"],
-      ["host-b", undefined, "host"],
-    ]);
+    const [first, second, others] = await w.all("BlockAffinity");
+    for (const upgraded of [first!, second!]) {
+      expect(upgraded.spec).toMatchObject({ node: "host-a", type: "host" });
+      expect(upgraded.metadata.labels).toEqual({
+        "projectcalico.org/affinity-type": "host",
+        "projectcalico.org/ip-version": "4",
+        "projectcalico.org/hostname-hash": hostnameHash("host-a"),
+      });
+    }
+    expect(others).toMatchObject({ spec: { node: "host-b" }, metadata: { resourceVersion: revisionOfB } });
   });
 
   test("tries again until it succeeds; cancelled, it ends with the last error", async () => {

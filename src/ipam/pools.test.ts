@@ -34,6 +34,13 @@ describe("T70: choosing pools", () => {
     expect(names(choose(sources, { requested: ["10.0.0.9/24"] }))).toEqual(["a"]);
   });
 
+  test("a pool that was asked for and is disabled ends the call, whatever others there are", () => {
+    const sources = [pool("a", "10.0.0.0/24", { disabled: true }), pool("b", "10.1.0.0/24")];
+    expect(() => choose(sources, { requested: ["10.0.0.0/24", "10.1.0.0/24"] })).toThrow(
+      expect.objectContaining({ code: "PoolNotEnabled" }),
+    );
+  });
+
   test("a selector that is none ends the call", () => {
     expect(() => choose([pool("a", "10.0.0.0/24", { nodeSelector: "rack ==" })])).toThrow(/selector/);
   });

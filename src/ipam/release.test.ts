@@ -68,7 +68,7 @@ describe("releaseIPs", () => {
     expect(partialResult<ReleaseResult>(error)).toEqual({ unallocated: [], processed: [] });
     const now = (await numberOf(w, "10.0.0.0/30", 1))!;
     if (affine) expect(now).toBe(before + 2n);
-    await w.ipam.releaseIPs([{ address, sequenceNumber: now }]);
+    expect((await w.ipam.releaseIPs([{ address, sequenceNumber: now }])).unallocated).toEqual([]);
     await w.ipam.assignIP({ ip: "10.0.0.2" });
     expect(await numberOf(w, "10.0.0.0/30", 2)).toBe(now + 2n);
   });
@@ -158,15 +158,20 @@ describe("releaseIPs", () => {
 
   test("T49: an empty block stays until its host's next autoAssign, and for good where only the use or the request differs", async () => {
     const pools = [
-      ["10.0.0.0/24", 30, { nodeSelector: "rack == '1'" }],
+      ["10.0.0.0/24", 30, { nodeSelector: "rack == '1'", allowedUses: ["Workload"] }],
       ["10.1.0.0/24", 30, { allowedUses: ["Workload", "Tunnel"] }],
     ] as const;
     await using w = await world({ pools, nodes: { "host-a": { rack: "1" } } });
-    await w.ipam.claimAffinity("10.0.0.0/30", { affinityType: "host", host: "host-a" });
+    const { v4 } = await w.ipam.autoAssign({ ...ask, handleID: "h", num4: 1, ipv4Pools: ["10.0.0.0/24"] });
+    expect(v4?.ips[0]).toMatch(/^10\.0\./);
+    await w.ipam.releaseByHandle("h");
     const owned = async () => (await w.all("BlockAffinity")).map(({ spec }) => spec.cidr.slice(0, 4));
     await w.ipam.autoAssign({ ...ask, num4: 1, ipv4Pools: ["10.1.0.0/24"] });
     expect(await owned()).toEqual(["10.0", "10.1"]);
+    expect((await w.ipam.autoAssign({ ...ask, intendedUse: "Tunnel", num4: 1 })).v4?.ips[0]).toMatch(/^10\.1\./);
+    expect(await owned()).toEqual(["10.0", "10.1"]);
     Object.assign(w.nodes, { "host-a": {} });
+    expect(await owned()).toEqual(["10.0", "10.1"]);
     expect((await w.ipam.autoAssign({ ...ask, num4: 1 })).v4?.ips[0]).toMatch(/^10\.1\./);
     expect(await owned()).toEqual(["10.1"]);
   });
@@ -215,7 +220,7 @@ describe("releaseByHandle", () => {
     ]);
   });
 
-  test("an address that the handle got anew during a lost race stays", async () => {
+  test("T52: an address that the handle got anew during a lost race stays", async () => {
     await using w = await world(four);
     await w.ipam.assignIP({ ip: "10.0.0.1", handleID: "h" });
     w.meddler = async ({ operation, kind }) => {

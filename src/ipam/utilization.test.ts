@@ -28,6 +28,17 @@ test.each([
   expect([counts(row!), counts(row!.blocks[0]!)]).toEqual([ofPool, ofBlock]);
 });
 
+test("T67: what is free in blocks and what is free around them adds up", async () => {
+  await using w = await world(pool);
+  for (const ip of ["10.0.0.5", "10.0.0.69", "10.0.0.70"]) await w.ipam.assignIP({ ip });
+  const [row] = await w.ipam.getUtilization();
+  expect(counts(row!)).toEqual([256, 3, 0, 63 + 62 + 128]);
+  expect(row!.blocks.map(counts)).toEqual([
+    [64, 1, 0, 63],
+    [64, 2, 0, 62],
+  ]);
+});
+
 test("T67: pools without blocks, too large to count, disabled; by name and by CIDR", async () => {
   await using w = await world({
     pools: [

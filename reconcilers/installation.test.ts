@@ -49,17 +49,17 @@ async function install(spec: InstallationSpec): Promise<void> {
   if (stored) await datastore.update({ ...stored, spec });
   else {
     const apiVersion = "ipam-operator.io/v1alpha1";
-    await datastore.create<"Installation">({ apiVersion, kind: "Installation", metadata: { name: "default" }, spec });
+    await datastore.create({ apiVersion, kind: "Installation", metadata: { name: "default" }, spec });
   }
 }
 const enforce = (ipam: InstallationSpec["ipam"]) => install({ managementPolicy: "Enforce", ...(ipam ? { ipam } : {}) });
 
 async function store(spec: IPAMConfigurationSpec, name = "default"): Promise<void> {
   const stored = await configuration(name);
-  if (stored) await datastore.update<"IPAMConfiguration">({ ...stored, spec });
+  if (stored) await datastore.update({ ...stored, spec });
   else {
     const { resourceVersion: _none, ...metadata } = aConfiguration(spec).metadata;
-    await datastore.create<"IPAMConfiguration">({ ...aConfiguration(spec), metadata: { ...metadata, name } });
+    await datastore.create({ ...aConfiguration(spec), metadata: { ...metadata, name } });
   }
 }
 const configuration = (name = "default"): Promise<IPAMConfiguration | undefined> =>
@@ -160,7 +160,7 @@ describe("an Installation", () => {
   it("that is deleted leaves the configuration as it is", async () => {
     await enforce({ strictAffinity: true });
     await reconcile();
-    await datastore.delete<"Installation">(await installed());
+    await datastore.delete(await installed());
     await reconcile();
     expect((await configuration())?.spec.strictAffinity).toBe(true);
   });
@@ -313,7 +313,7 @@ describe("a race", () => {
         const stored = (await configuration())!;
         const labels = { "app.kubernetes.io/managed-by": "Helm" };
         const spec = { ...stored.spec, ipCooldownSeconds: 33 };
-        await datastore.update<"IPAMConfiguration">({
+        await datastore.update({
           ...stored,
           metadata: { ...stored.metadata, labels },
           spec,

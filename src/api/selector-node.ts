@@ -1,6 +1,15 @@
 /** A parsed selector as a value: what it selects, and its canonical text. */
 
+/** Labels, or annotations, by their key. */
 export type Labels = Readonly<Record<string, string>>;
+
+/** The part of a Kubernetes Node or Namespace that pools are selected by. */
+export interface Labelled {
+  readonly metadata?: {
+    readonly labels?: Labels | undefined;
+    readonly annotations?: Labels | undefined;
+  };
+}
 
 export type TextOperator = "==" | "!=" | "contains" | "starts with" | "ends with";
 export type SetOperator = "in" | "not in";

@@ -121,7 +121,7 @@ class WatchFedDatastore implements CachedDatastore {
   }
 
   async delete<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<void> {
-    const cache = this.#cacheOf(object.kind as K);
+    const cache = this.#cacheOf(object.kind);
     try {
       await this.#store.delete(object, options);
       cache?.drop(object);
@@ -169,7 +169,7 @@ class WatchFedDatastore implements CachedDatastore {
 
   /** A write that failed says at least that what is here may be old; one without an answer may have taken place. */
   async #written<K extends Kind>(object: Stored<K>, write: Promise<Stored<K>>): Promise<Stored<K>> {
-    const cache = this.#cacheOf(object.kind as K);
+    const cache = this.#cacheOf(object.kind);
     try {
       const stored = await write;
       cache?.put(stored);

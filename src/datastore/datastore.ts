@@ -4,21 +4,30 @@
  * `contract/` is the suite all of them pass.
  */
 import type { Installation } from "../api/installation.ts";
+import type { Labelled } from "../api/selector-node.ts";
 import type { IpamKind, V3 } from "../api/v3.ts";
+import type { BackoffOptions } from "../kube/backoff.ts";
 
 /** Kinds kept in a datastore: the six IPAM kinds, and the user's Installation. */
 export type Kind = IpamKind | "Installation";
-export type Stored<K extends Kind> = K extends IpamKind ? V3<K> : Installation;
+/** An object of a kind: `Stored<"IPAMBlock">` is an IPAMBlock. Given an object, TypeScript sees `K` by its `kind`. */
+export type Stored<K extends Kind> = K extends IpamKind
+  ? V3<K> & { readonly kind: K }
+  : Installation & { readonly kind: K };
 
+/** What every call takes. */
 export interface CallOptions {
   /** Cancels the call; it then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
 }
+/** Which objects to list. */
 export interface ListOptions extends CallOptions {
   /** Equality label selector: all must match. */
   readonly labels?: Readonly<Record<string, string>>;
 }
+/** How long to watch, and from where. */
 export interface WatchOptions extends CallOptions {
+  /** Ends the watch. */
   readonly signal: AbortSignal;
   /**
    * Revision of the list that the watch goes on from; where its changes are no longer kept, the watch ends in Expired.
@@ -29,26 +38,67 @@ export interface WatchOptions extends CallOptions {
 
 /** A list, its objects sorted by name, and the store's revision it is true at. */
 export interface Listed<K extends Kind> {
+  /** Sorted by name. */
   readonly items: readonly Stored<K>[];
+  /** Where a watch can go on from. */
   readonly revision: string;
   /** Objects that could not be read, by name: one bad object never hides the others. */
   readonly malformed: readonly { readonly name: string; readonly reason: string }[];
 }
 
+/** One change that a watch delivers. */
 export interface DatastoreEvent<K extends Kind> {
   readonly type: "Added" | "Modified" | "Deleted";
+  /** The object after the change; of a deletion, as it was last. */
   readonly object: Stored<K>;
 }
 
+/** The nodes of a cluster, as far as pools are selected by them. */
+export interface NodeSource {
+  /**
+   * The node's labels and annotations; undefined where there is no node of that name.
+   * @throws DatastoreError Unauthorized, saying what to grant; Unavailable
+   */
+  get(name: string, options?: CallOptions): Promise<Labelled | undefined>;
+  /** Keeps all nodes at hand, so that reading one that is there takes no request, until `signal` aborts. */
+  follow(options: FollowOptions): FollowedNodes;
+}
+
+/** How nodes are followed. */
+export interface FollowOptions {
+  /** Ends it; nodes are then read from the server. */
+  readonly signal: AbortSignal;
+  /** Told why the nodes cannot be listed or watched right now; they are read from the server meanwhile. */
+  readonly onError?: (error: unknown) => void;
+  /** Between attempts to list and watch. Default 0.8 s doubling to 30 s. */
+  readonly backoff?: BackoffOptions;
+}
+
+/** Nodes that are followed. */
+export interface FollowedNodes {
+  /** As {@link NodeSource.get}. A node that is not known yet is asked for. */
+  readonly get: NodeSource["get"];
+  /** Resolves when all nodes were listed once, or may not be; rejects when it ends before. */
+  synced(): Promise<void>;
+  /** Resolves when it has ended. */
+  readonly ended: Promise<void>;
+}
+
+/**
+ * Where IPAM data is kept. Errors are {@link DatastoreError}, and the signal's reason where `options.signal` aborts;
+ * besides what a method names, each can end in Unavailable, Unauthorized, NotServed and Invalid.
+ */
 export interface Datastore {
   /** Where the data is, for people and for status: `projectcalico.org/v3`, `crd.projectcalico.org/v1` or `embedded`. */
   readonly description: string;
+  /** Nodes of the cluster that the data is of. A store that is no cluster's has none: any host may draw there. */
+  readonly nodes?: NodeSource | undefined;
 
-  /** @throws DatastoreError NotFound — also for a row marked as deleted, whose deletion is finished on the way. */
+  /** One object. @throws DatastoreError NotFound — also for a row marked as deleted, whose deletion is finished on the way. */
   get<K extends Kind>(kind: K, name: string, options?: CallOptions): Promise<Stored<K>>;
-  /** Rows marked as deleted are left out. A kind that is not served is an error (NotServed), not an empty list. */
+  /** All objects of a kind. Rows marked as deleted are left out. A kind that is not served is an error (NotServed), not an empty list. */
   list<K extends Kind>(kind: K, options?: ListOptions): Promise<Listed<K>>;
-  /** @throws DatastoreError AlreadyExists, Invalid */
+  /** Stores a new object; the answer has its revision. @throws DatastoreError AlreadyExists, Invalid */
   create<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>>;
   /**
    * Replaces the object at `metadata.resourceVersion`, which is required.
@@ -83,8 +133,11 @@ export type DatastoreErrorCode =
 /** What went wrong, with which object. `message` is for people: what, where, and what to do. */
 export class DatastoreError extends Error {
   override readonly name = "DatastoreError";
+  /** Branch on this, never on the text. */
   readonly code: DatastoreErrorCode;
+  /** Kind of the object in question. */
   readonly kind: string;
+  /** Its name; "" where all objects of the kind are meant. */
   readonly object: string;
 
   constructor(code: DatastoreErrorCode, kind: string, object: string, message: string, options?: ErrorOptions) {

@@ -13,7 +13,7 @@ export function firstForm<K extends Kind>(object: Stored<K>, uid: string, now: D
   const { metadata, ...rest } = withOwnLabels(plain(object));
   const created = { uid, generation: 1, creationTimestamp: `${now.toISOString().slice(0, 19)}Z` };
   const first = { ...rest, metadata: { ...ownMetadata(metadata), ...created } } as Stored<K>;
-  return hasStatus(object.kind as Kind) ? withStatus(first, undefined) : first;
+  return hasStatus(object.kind) ? withStatus(first, undefined) : first;
 }
 
 /** The object as an update leaves it: identity and, where that is written apart, the status stay as stored. */
@@ -21,7 +21,7 @@ export function nextForm<K extends Kind>(stored: Stored<K>, written: Stored<K>):
   const { metadata, ...rest } = withOwnLabels(plain(written));
   const { uid, creationTimestamp, generation = 1 } = stored.metadata;
   const next = { ...rest, metadata: { ...ownMetadata(metadata), uid, creationTimestamp, generation } } as Stored<K>;
-  const whole = hasStatus(written.kind as Kind) ? withStatus(next, statusOf(stored)) : next;
+  const whole = hasStatus(written.kind) ? withStatus(next, statusOf(stored)) : next;
   const changed = !isDeepStrictEqual(whole.spec, stored.spec);
   return changed ? { ...whole, metadata: { ...whole.metadata, generation: generation + 1 } } : whole;
 }

@@ -44,9 +44,9 @@ describe("a store in memory", () => {
   test("is empty, works, watches, and is gone when closed", async () => {
     const datastore = openEmbedded(":memory:", { clock: () => new Date("2026-01-02T03:04:05.678Z") });
     const watch = collect(datastore, "IPAMConfiguration");
-    const created = await datastore.create<"IPAMConfiguration">(configurationOf());
+    const created = await datastore.create(configurationOf());
     expect(created.metadata.creationTimestamp).toBe("2026-01-02T03:04:05Z");
-    await datastore.delete<"IPAMConfiguration">(created);
+    await datastore.delete(created);
     expect(await watch.until(2)).toEqual(["Added default", "Deleted default"]);
     await watch.stop();
     await datastore.close();
@@ -59,13 +59,13 @@ describe("a store in memory", () => {
 describe("a file", () => {
   test("keeps objects and revisions from one opening to the next", async () => {
     const first = openEmbedded(path);
-    const block = await first.create<"IPAMBlock">(blockOf("10.0.0.0/30"));
-    const handle = await first.create<"IPAMHandle">(handleOf("a"));
-    await first.delete<"IPAMHandle">(handle);
+    const block = await first.create(blockOf("10.0.0.0/30"));
+    const handle = await first.create(handleOf("a"));
+    await first.delete(handle);
     await first.close();
     const second = openEmbedded(path);
     expect(await second.get("IPAMBlock", "10-0-0-0-30")).toEqual(block);
-    const next = await second.create<"IPAMHandle">(handleOf("a"));
+    const next = await second.create(handleOf("a"));
     expect(Number(next.metadata.resourceVersion)).toBe(Number(handle.metadata.resourceVersion) + 2);
     await second.close();
   });
@@ -73,9 +73,9 @@ describe("a file", () => {
   test("shows one store's writes to a watch of another", async () => {
     const [mine, other] = [openEmbedded(path), openEmbedded(path)];
     const watch = collect(mine, "IPAMHandle");
-    const created = await other.create<"IPAMHandle">(handleOf("a"));
+    const created = await other.create(handleOf("a"));
     await watch.until(1);
-    await other.delete<"IPAMHandle">(created);
+    await other.delete(created);
     expect(await watch.until(2)).toEqual(["Added a", "Deleted a"]);
     await watch.stop();
     await Promise.all([mine.close(), other.close()]);
@@ -117,7 +117,7 @@ describe("the history of changes", () => {
   test("a watch of everything that fell behind catches up by listing: what went is Deleted, what stays is not repeated", async () => {
     const datastore = openEmbedded(path, { history: 3 });
     const signal = new AbortController();
-    const gone = await datastore.create<"IPAMHandle">(handleOf("gone"));
+    const gone = await datastore.create(handleOf("gone"));
     await datastore.create(handleOf("stays"));
     const watch = datastore.watch("IPAMHandle", { signal: signal.signal })[Symbol.asyncIterator]();
     const take = async (count: number) => {
@@ -238,7 +238,7 @@ test("gives sequence numbers as bigint however small they are", async () => {
   const store = openEmbedded(":memory:");
   const spec = { allocations: [0], unallocated: [], attributes: [{}], strictAffinity: false, cidr: "10.0.0.0/32" };
   const numbers = { sequenceNumber: 12n, sequenceNumberForAllocation: { "0": 11n } };
-  await store.create<"IPAMBlock">({
+  await store.create({
     apiVersion: "projectcalico.org/v3",
     kind: "IPAMBlock",
     metadata: { name: "10-0-0-0-32" },

@@ -101,7 +101,7 @@ class EmbeddedDatastore implements Datastore {
 
   async update<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {
     // The core library's own rows are what the types say; what a person may have written is checked.
-    if (!isMarkedKind(object.kind as Kind)) validate(object);
+    if (!isMarkedKind(object.kind)) validate(object);
     return this.#replace(object, options, (stored) => nextForm(stored, object));
   }
 

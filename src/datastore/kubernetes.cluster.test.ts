@@ -84,14 +84,14 @@ describe.each(["v1", "v3"] as const)("on a %s cluster", (flavour) => {
       await datastore.update(marked(affinity));
       const { spec } = await stored("BlockAffinity", affinity.metadata.name);
       expect(spec).toMatchObject({ deleted: flavour === "v1" ? "true" : true });
-      const block = await datastore.create<"IPAMBlock">(blockOf("10.0.0.0/30"));
+      const block = await datastore.create(blockOf("10.0.0.0/30"));
       await datastore.update(marked<"IPAMBlock">(block));
       const { spec: blockSpec } = await stored("IPAMBlock", block.metadata.name);
       expect(blockSpec).toMatchObject({ deleted: true, sequenceNumber: block.spec.sequenceNumber });
     });
 
     test("labels and annotation are written anew with each update", async () => {
-      const affinity = await datastore.create<"BlockAffinity">(affinityOf("node-a", "10.0.0.0/30"));
+      const affinity = await datastore.create(affinityOf("node-a", "10.0.0.0/30"));
       const { labels: _labels, ...metadata } = affinity.metadata;
       await datastore.update({
         ...affinity,
@@ -103,7 +103,7 @@ describe.each(["v1", "v3"] as const)("on a %s cluster", (flavour) => {
     });
 
     test("an affinity older than types is labelled as a host's", async () => {
-      const created = await datastore.create<"BlockAffinity">(affinityOf("node-a", "10.0.0.0/30", { type: undefined }));
+      const created = await datastore.create(affinityOf("node-a", "10.0.0.0/30", { type: undefined }));
       expect(created.metadata.labels).toEqual(labels);
     });
   });
@@ -148,7 +148,7 @@ describe.each(["v1", "v3"] as const)("on a %s cluster", (flavour) => {
     });
 
     test("a change slipped in before our PUT is a Conflict, before our DELETE too", async () => {
-      const pool = await datastore.create<"IPPool">(poolOf("a", "10.0.0.0/16"));
+      const pool = await datastore.create(poolOf("a", "10.0.0.0/16"));
       const path = `${resource("IPPool").plural}/a`;
       const { plural, group } = resource("IPPool");
       let n = 0;
@@ -163,7 +163,7 @@ describe.each(["v1", "v3"] as const)("on a %s cluster", (flavour) => {
     });
 
     test("a role that may not delete sees a marked row as not found", async () => {
-      const handle = await datastore.create<"IPAMHandle">(handleOf("a"));
+      const handle = await datastore.create(handleOf("a"));
       await datastore.update(marked<"IPAMHandle">(handle));
       proxy.fail({ method: "DELETE" }, { status: 403, times: 1 });
       await expect(datastore.get("IPAMHandle", "a")).rejects.toMatchObject({ code: "NotFound" });
@@ -171,23 +171,23 @@ describe.each(["v1", "v3"] as const)("on a %s cluster", (flavour) => {
     });
 
     test("a deletion stopped between mark and removal is finished by the next reader", async () => {
-      const handle = await datastore.create<"IPAMHandle">(handleOf("a"));
+      const handle = await datastore.create(handleOf("a"));
       proxy.fail({ method: "DELETE" }, { status: 500, times: 1 });
-      await expect(datastore.delete<"IPAMHandle">(handle)).rejects.toMatchObject({ code: "Unavailable" });
+      await expect(datastore.delete(handle)).rejects.toMatchObject({ code: "Unavailable" });
       expect(await stored("IPAMHandle", "a")).toMatchObject({ spec: { deleted: true } });
       await expect(datastore.get("IPAMHandle", "a")).rejects.toMatchObject({ code: "NotFound" });
       await expect(stored("IPAMHandle", "a")).rejects.toMatchObject({ code: "NotFound" });
     });
 
     test("a deletion that another finishes after our mark is a success", async () => {
-      const handle = await datastore.create<"IPAMHandle">(handleOf("a"));
+      const handle = await datastore.create(handleOf("a"));
       const finish = () =>
         openKubernetes({ client, flavour })
           .get("IPAMHandle", "a")
           .catch(() => {});
       const path = `${resource("IPAMHandle").plural}/a`;
       proxy.before({ method: "DELETE", path }, finish, 1);
-      await datastore.delete<"IPAMHandle">(handle);
+      await datastore.delete(handle);
       await expect(stored("IPAMHandle", "a")).rejects.toMatchObject({ code: "NotFound" });
     });
   });
@@ -212,13 +212,13 @@ describe.each(["v1", "v3"] as const)("on a %s cluster", (flavour) => {
     test.each([true, false])(
       "410 (in the stream: %s) leads to a new list: the difference is shown",
       async (inStream) => {
-        const gone = await datastore.create<"IPPool">(poolOf("a", "10.0.0.0/16"));
+        const gone = await datastore.create(poolOf("a", "10.0.0.0/16"));
         await datastore.create(poolOf("b", "10.1.0.0/16"));
         const watch = collect(datastore, "IPPool");
         await watch.until(2);
         proxy.expireWatch({ path: path() }, 1, { inStream });
         proxy.cutWatches({ path: path() });
-        await datastore.delete<"IPPool">(gone);
+        await datastore.delete(gone);
         await datastore.create(poolOf("c", "10.2.0.0/16"));
         expect((await watch.until(4)).slice(2).sort()).toEqual(["Added c", "Deleted a"]);
         await watch.stop();

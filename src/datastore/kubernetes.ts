@@ -73,7 +73,7 @@ class KubernetesDatastore implements Datastore {
   create<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {
     return this.#call(object.kind as K, object.metadata.name, async ({ resource, read, write }) => {
       const { resourceVersion: _revision, uid: _uid, ...metadata } = object.metadata;
-      const wire = write(withOwnLabels({ ...object, metadata }));
+      const wire = write(withOwnLabels<K>({ ...object, metadata }));
       return read(await this.#client.create(resource, wire, options));
     });
   }
@@ -95,7 +95,7 @@ class KubernetesDatastore implements Datastore {
 
   async delete<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<void> {
     revisionOf(object);
-    if (!isMarkedKind(object.kind as Kind) || isMarked(object)) return this.#remove(object, options);
+    if (!isMarkedKind(object.kind) || isMarked(object)) return this.#remove(object, options);
     const gone = await this.update(marked(object), options);
     await this.#remove(gone, options).catch((error: unknown) => {
       if (!isDatastoreError(error, "NotFound")) throw error; // our mark was the deletion; whoever met it finished it
@@ -128,7 +128,7 @@ class KubernetesDatastore implements Datastore {
   #remove<K extends Kind>({ kind, metadata }: Stored<K>, options?: CallOptions): Promise<void> {
     const { name, uid, resourceVersion } = metadata;
     const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
-    return this.#call(kind as K, name, ({ resource }) =>
+    return this.#call(kind, name, ({ resource }) =>
       this.#client.delete(resource, name, { ...options, ...preconditions }),
     );
   }

@@ -21,7 +21,7 @@ export function isMarkedKind(kind: Kind): kind is MarkedKind {
 
 /** Whether the row's deletion has begun: to readers it is gone. */
 export function isMarked(object: Stored<Kind>): boolean {
-  return isMarkedKind(object.kind as Kind) && (object.spec as { deleted?: boolean }).deleted === true;
+  return isMarkedKind(object.kind) && (object.spec as { deleted?: boolean }).deleted === true;
 }
 
 /** The object with the mark of deletion. */

@@ -73,7 +73,7 @@ export async function pendingAffinity(
   options: CallOptions,
 ): Promise<BlockAffinity> {
   try {
-    return await context.datastore.create<"BlockAffinity">(pendingRow(owner, cidr), options);
+    return await context.datastore.create(pendingRow(owner, cidr), options);
   } catch (error) {
     if (!isDatastoreError(error, "AlreadyExists")) throw error;
   }
@@ -103,5 +103,5 @@ export function withState(
   options: CallOptions,
 ): Promise<BlockAffinity> {
   const spec = { ...row.spec, type: row.spec.type || "host", state };
-  return datastore.update<"BlockAffinity">({ ...row, spec }, options);
+  return datastore.update({ ...row, spec }, options);
 }

@@ -227,7 +227,7 @@ describe("autoAssign: blocks, races and handles", () => {
     await using w = await world({ pools: [["10.0.0.0/29", 30]], blockOrder: () => 0n });
     await w.ipam.claimAffinity("10.0.0.0/30", { affinityType: "host", host: "host-a" });
     const block = await w.block("10.0.0.0/30");
-    await w.store.update<"IPAMBlock">({ ...block, spec: { ...block.spec, unallocated: [9] } });
+    await w.store.update({ ...block, spec: { ...block.spec, unallocated: [9] } });
     expect((await w.ipam.autoAssign({ ...ask, num4: 1 })).v4?.ips).toEqual(["10.0.0.4/30"]);
     expect(w.warnings.join()).toContain('"10-0-0-0-30"');
   });

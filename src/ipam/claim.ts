@@ -127,7 +127,7 @@ async function createBlock(
 
 async function createOrGet({ datastore }: Context, block: IPAMBlock, options: CallOptions): Promise<IPAMBlock> {
   try {
-    return await datastore.create<"IPAMBlock">(block, options);
+    return await datastore.create(block, options);
   } catch (error) {
     if (!isDatastoreError(error, "AlreadyExists")) throw error;
     return datastore.get("IPAMBlock", block.metadata.name, options);

@@ -30,8 +30,8 @@ async function oneRow(spec?: Record<string, unknown>, meddlers: Meddler[] = []) 
   };
   const datastore = {
     get: store.get.bind(store),
-    create: (object: IPAMConfiguration) => write(object, (it) => store.create<"IPAMConfiguration">(it)),
-    update: (object: IPAMConfiguration) => write(object, (it) => store.update<"IPAMConfiguration">(it)),
+    create: (object: IPAMConfiguration) => write(object, (it) => store.create(it)),
+    update: (object: IPAMConfiguration) => write(object, (it) => store.update(it)),
   } as unknown as Datastore;
   return {
     datastore,
@@ -47,7 +47,7 @@ const changing =
   (change: (spec: object) => object): Meddler =>
   async (store) => {
     const stored = await store.get("IPAMConfiguration", "default");
-    await store.update<"IPAMConfiguration">({ ...stored, spec: { ...change(stored.spec) } });
+    await store.update({ ...stored, spec: { ...change(stored.spec) } });
   };
 
 const rejection = async (promise: Promise<unknown>): Promise<IpamError> => {

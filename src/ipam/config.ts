@@ -95,8 +95,8 @@ async function writeOnto(
     return { config, written: false, object };
   }
   const written = await (object
-    ? datastore.update<"IPAMConfiguration">({ ...object, spec }, options)
-    : datastore.create<"IPAMConfiguration">(configuration(spec), options));
+    ? datastore.update({ ...object, spec }, options)
+    : datastore.create(configuration(spec), options));
   return { config: effectiveConfig(written.spec), written: true, object: written };
 }
 

@@ -84,7 +84,7 @@ export async function loadBlock(
 
 /** Writes the block at the revision it was read at, with its number grown by one. */
 export function writeBlock({ datastore }: Context, block: IPAMBlock, options: CallOptions): Promise<IPAMBlock> {
-  return datastore.update<"IPAMBlock">(nextVersion(block), options);
+  return datastore.update(nextVersion(block), options);
 }
 
 export interface ListedBlocks {

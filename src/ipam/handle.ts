@@ -83,7 +83,7 @@ async function createHandle(context: Context, share: HandleShare, options: CallO
 function createHandleOrLose({ datastore }: Context, { handleID, block, count }: HandleShare, options: CallOptions) {
   const spec: IPAMHandleSpec = { handleID, block: { [block]: count }, deleted: false };
   const metadata = { name: handleName(handleID) };
-  return datastore.create<"IPAMHandle">({ apiVersion: V3_API_VERSION, kind: "IPAMHandle", metadata, spec }, options);
+  return datastore.create({ apiVersion: V3_API_VERSION, kind: "IPAMHandle", metadata, spec }, options);
 }
 
 async function raiseStored(
@@ -96,7 +96,7 @@ async function raiseStored(
   const { block: counts } = stored.spec;
   checkMost(most, share, counts);
   const next = { ...counts, [share.block]: (counts[share.block] ?? 0) + share.count };
-  await datastore.update<"IPAMHandle">({ ...stored, spec: { ...stored.spec, block: next } }, options);
+  await datastore.update({ ...stored, spec: { ...stored.spec, block: next } }, options);
 }
 
 function checkMost(most: number, { handleID, block, count }: HandleShare, counts: Readonly<Record<string, number>>) {
@@ -134,7 +134,7 @@ async function lowerStored({ datastore }: Context, stored: IPAMHandle, share: Ha
   const block = left > 0 ? { ...others, [share.block]: left } : others;
   try {
     if (Object.keys(block).length === 0) await datastore.delete(stored, options);
-    else await datastore.update<"IPAMHandle">({ ...stored, spec: { ...stored.spec, block } }, options);
+    else await datastore.update({ ...stored, spec: { ...stored.spec, block } }, options);
   } catch (error) {
     if (!isDatastoreError(error, "NotFound")) throw error;
   }

@@ -1,16 +1,10 @@
 /** What pools are selected by: labels of nodes and of namespaces. Nodes are read through a function the caller gives. */
 
-import type { Labels } from "../api/selector-node.ts";
+import type { Labelled, Labels } from "../api/selector-node.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
 import { IpamError } from "./errors.ts";
 
-/** The part of a Kubernetes Node or Namespace that pools are selected by. */
-export interface Labelled {
-  readonly metadata?: {
-    readonly labels?: Labels | undefined;
-    readonly annotations?: Labels | undefined;
-  };
-}
+export type { Labelled } from "../api/selector-node.ts";
 
 /** Reads a node; undefined where there is none of that name. */
 export type NodeReader = (name: string, options: CallOptions) => Promise<Labelled | undefined>;

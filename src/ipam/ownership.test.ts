@@ -130,7 +130,7 @@ describe("giving up", () => {
     await w.ipam.assignIP({ ip: "10.0.0.65", hostname: "host-a", handleID: "h" });
     await w.ipam.releaseAffinity("10.0.0.64/26", "host-a", false);
     const block = await w.block("10.0.0.64/26");
-    await w.store.update<"IPAMBlock">({
+    await w.store.update({
       ...block,
       spec: { ...block.spec, allocations: Array(64).fill(null), unallocated: [...Array(64).keys()], attributes: [] },
     });
@@ -194,7 +194,7 @@ describe("giving up", () => {
     w.meddler = async ({ operation, kind }, store) => {
       if (operation !== "update" || kind !== "BlockAffinity" || marks++ > 0) return;
       const row = await store.get("BlockAffinity", "host-a-10-0-0-0-26");
-      await store.update<"BlockAffinity">({ ...row, spec: { ...row.spec, state: "pendingDeletion" } });
+      await store.update({ ...row, spec: { ...row.spec, state: "pendingDeletion" } });
     };
     expect(await w.ipam.claimAffinity("10.0.0.0/26", A)).toEqual({ claimed: ["10.0.0.0/26"], failed: [] });
     expect(w.writes().filter((write) => write.endsWith("BlockAffinity"))).toEqual([

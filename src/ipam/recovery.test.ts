@@ -47,7 +47,7 @@ describe("crashes", () => {
   test("T61: a row without a block is removed by releaseHostAffinities", async () => {
     await using w = await world(small);
     for (const state of ["pending", "confirmed", "pendingDeletion"] as const) {
-      await w.store.create<"BlockAffinity">({
+      await w.store.create({
         apiVersion: "projectcalico.org/v3",
         kind: "BlockAffinity",
         metadata: { name: "host-a-10-0-0-0-26" },

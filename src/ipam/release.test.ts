@@ -9,7 +9,7 @@ const four = { pools: [["10.0.0.0/24", 30]] } as const;
 /** Puts a block's number back to what an old one has. */
 async function renumber(w: World, cidr: string, sequenceNumber: bigint) {
   const block = await w.block(cidr);
-  await w.store.update<"IPAMBlock">({ ...block, spec: { ...block.spec, sequenceNumber } });
+  await w.store.update({ ...block, spec: { ...block.spec, sequenceNumber } });
 }
 const numberOf = async (w: World, cidr: string, ordinal: number) =>
   (await w.block(cidr)).spec.sequenceNumberForAllocation?.[ordinal];
@@ -237,7 +237,7 @@ describe("releaseByHandle", () => {
     await using w = await world(four);
     await w.ipam.assignIP({ ip: "10.0.0.1", handleID: "h" });
     const [handle] = await w.all("IPAMHandle");
-    await w.store.update<"IPAMHandle">({ ...handle!, spec: { ...handle!.spec, block: { "10.0.0.0/30": 3 } } });
+    await w.store.update({ ...handle!, spec: { ...handle!.spec, block: { "10.0.0.0/30": 3 } } });
     await w.ipam.releaseByHandle("h");
     expect((await w.all("IPAMHandle"))[0]?.spec.block).toEqual({ "10.0.0.0/30": 2 });
   });

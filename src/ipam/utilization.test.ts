@@ -81,7 +81,7 @@ test("a malformed block is named and hides no other", async () => {
   await using w = await world(pool);
   for (const ip of ["10.0.0.1", "10.0.0.65"]) await w.ipam.assignIP({ ip });
   const block = await w.block("10.0.0.0/26");
-  await w.store.update<"IPAMBlock">({ ...block, spec: { ...block.spec, attributes: [] } });
+  await w.store.update({ ...block, spec: { ...block.spec, attributes: [] } });
   const [row] = await w.ipam.getUtilization();
   expect(row?.blocks.map(({ cidr }) => cidr)).toEqual(["10.0.0.64/26"]);
   expect(w.warnings).toEqual([expect.stringMatching(/"10-0-0-0-26".*points at no attribute/)]);

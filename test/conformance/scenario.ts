@@ -59,12 +59,12 @@ export class Scene {
   async ensurePool({ name, cidr, ...spec }: { name: string; cidr: string }): Promise<void> {
     const stored = (await this.#store.list("IPPool")).items.find(({ metadata }) => metadata.name === name);
     const wanted = pool(name, cidr, spec);
-    if (!stored) await this.#store.create<"IPPool">(wanted);
-    else await this.#store.update<"IPPool">({ ...wanted, metadata: stored.metadata });
+    if (!stored) await this.#store.create(wanted);
+    else await this.#store.update({ ...wanted, metadata: stored.metadata });
   }
 
   async ensureReservation({ name, cidrs }: { name: string; cidrs: string[] }): Promise<void> {
-    await this.#store.create<"IPReservation">(reservation(name, ...cidrs));
+    await this.#store.create(reservation(name, ...cidrs));
   }
 
   ensureNode({ name, labels }: { name: string; labels: Record<string, string> | null }): void {

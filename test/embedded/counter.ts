@@ -11,7 +11,7 @@ async function addOne(): Promise<number> {
     const handle = await datastore.get("IPAMHandle", "counter");
     const count = handle.spec.block["10.0.0.0/30"]! + 1;
     try {
-      await datastore.update<"IPAMHandle">({ ...handle, spec: { ...handle.spec, block: { "10.0.0.0/30": count } } });
+      await datastore.update({ ...handle, spec: { ...handle.spec, block: { "10.0.0.0/30": count } } });
       return count;
     } catch (error) {
       if (!isDatastoreError(error, "Conflict")) throw error;

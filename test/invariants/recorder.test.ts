@@ -13,13 +13,13 @@ describe("Recorder", () => {
   it("records each write under the call that made it, calls side by side too, and refused writes not at all", async () => {
     const recorder = new Recorder(() => NOW);
     const datastore = recorder.datastore(store);
-    const made = await datastore.create<"IPAMBlock">(block("10.0.0.0/30", { sequenceNumber: FIRST }));
+    const made = await datastore.create(block("10.0.0.0/30", { sequenceNumber: FIRST }));
     const assign = async () => {
-      await datastore.create<"IPAMHandle">(handle("h1", { "10.0.0.0/30": 1 }));
-      await datastore.update<"IPAMBlock">({ ...made, spec: { ...made.spec, sequenceNumber: FIRST + 1n } });
+      await datastore.create(handle("h1", { "10.0.0.0/30": 1 }));
+      await datastore.update({ ...made, spec: { ...made.spec, sequenceNumber: FIRST + 1n } });
       return "10.0.0.1/30";
     };
-    const release = () => datastore.delete<"IPAMBlock">(made);
+    const release = () => datastore.delete(made);
     const told = (ip: string) => ({ ips: [ip] });
     const calls = [
       recorder.call({ method: "autoAssign", handleID: "h1" }, assign, told, nothing),

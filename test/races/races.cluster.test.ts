@@ -37,7 +37,7 @@ describe.each(GENERATIONS)("%s", (flavour) => {
     cluster = await startControlPlane({ crds: flavour });
     client = await connect({ kubeconfig: cluster.kubeconfig });
     datastore = openKubernetes({ client, flavour });
-    await datastore.create<"IPPool">(pool("pool-a", "10.0.0.0/24", { blockSize: 28 }));
+    await datastore.create(pool("pool-a", "10.0.0.0/24", { blockSize: 28 }));
   });
   afterAll(async () => {
     for (const child of racing.values()) child.kill("SIGKILL");

@@ -22,7 +22,7 @@ describe.each(["v1", "v3"] as const)("%s", (flavour) => {
     const signal = new AbortController().signal;
     datastore = cachedDatastore(() => openKubernetes({ client, flavour }), { signal });
     await datastore.synced();
-    await datastore.create<"IPPool">(pool("pool-a", "10.0.0.0/16"));
+    await datastore.create(pool("pool-a", "10.0.0.0/16"));
     ipam = createIpam({ datastore, hostname: "host-a" });
   });
   afterAll(async () => {

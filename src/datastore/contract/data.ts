@@ -24,7 +24,7 @@ export function describeData(at: Current): void {
     });
 
     test("an affinity carries the labels of its spec", async () => {
-      const created = await at.datastore.create<"BlockAffinity">(affinityOf("node-a", "fd00::/122"));
+      const created = await at.datastore.create(affinityOf("node-a", "fd00::/122"));
       expect(created.metadata.labels).toEqual(affinityLabels(created.spec));
     });
 
@@ -56,12 +56,12 @@ export function describeData(at: Current): void {
     const status = { observedGeneration: 1, lastDrift: "strictAffinity was changed" };
 
     test("is written apart: neither write touches the other's half", async () => {
-      const created = await at.datastore.create<"Installation">(installationOf());
+      const created = await at.datastore.create(installationOf());
       const elsewhere = withSpec<"Installation">(created, { managementPolicy: "Paused" });
       const observed = await at.datastore.updateStatus({ ...elsewhere, status });
       expect(observed).toMatchObject({ spec: { managementPolicy: "Enforce" }, status, metadata: { generation: 1 } });
       const edited = withSpec<"Installation">(observed, { managementPolicy: "Observe" });
-      expect(await at.datastore.update<"Installation">({ ...edited, status: {} })).toMatchObject({
+      expect(await at.datastore.update({ ...edited, status: {} })).toMatchObject({
         spec: { managementPolicy: "Observe" },
         status,
         metadata: { generation: 2 },
@@ -69,11 +69,11 @@ export function describeData(at: Current): void {
     });
 
     test("is left out of a create", async () => {
-      expect(await at.datastore.create<"Installation">({ ...installationOf(), status })).not.toHaveProperty("status");
+      expect(await at.datastore.create({ ...installationOf(), status })).not.toHaveProperty("status");
     });
 
     test("is compare-and-swap too, and an equal one keeps the revision", async () => {
-      const created = await at.datastore.create<"Installation">(installationOf());
+      const created = await at.datastore.create(installationOf());
       const observed = await at.datastore.updateStatus({ ...created, status });
       await expect(at.datastore.updateStatus({ ...created, status: {} })).rejects.toEqual(code("Conflict"));
       const again = await at.datastore.updateStatus(observed);

@@ -252,6 +252,9 @@ describe("lists and watches", () => {
     expect(Number(resourceVersion)).toBeGreaterThan(0);
     expect(records.length - before).toBe(3);
     expect(turns).toBeGreaterThan(0);
+    const transform = ({ metadata, kind }: KubeObject) => `${kind} ${metadata.name}`;
+    const named = await client.list(configMaps, { ...options, transform });
+    expect(named.items).toEqual(["p1", "p2", "p3", "p4", "p5"].map((name) => `ConfigMap ${name}`));
   });
 
   it("lists and watches metadata alone", async () => {

@@ -16,6 +16,7 @@ import {
   type PatchType,
   type RequestOptions,
   type ResourceType,
+  type Transform,
   type WriteOptions,
 } from "./types.ts";
 import { watchCollection } from "./watch.ts";
@@ -68,12 +69,15 @@ class RestClient implements KubeClient {
     );
   }
 
-  async list<T extends KubeObject>(type: ResourceType, options: KubeListOptions = {}): Promise<KubeList<T>> {
+  async list<T extends KubeObject, R = T>(
+    type: ResourceType,
+    options: KubeListOptions & Transform<T, R> = {},
+  ): Promise<KubeList<R>> {
     try {
-      return await this.#pages<T>(type, options);
+      return await this.#pages(type, options);
     } catch (error) {
       if (!isKubeError(error, "Expired")) throw error;
-      return this.#pages<T>(type, options); // the continue token has expired: once more from the start
+      return this.#pages(type, options); // the continue token has expired: once more from the start
     }
   }
 
@@ -155,12 +159,16 @@ class RestClient implements KubeClient {
     return { fieldManager, dryRun: dryRun ? "All" : undefined };
   }
 
-  async #pages<T extends KubeObject>(type: ResourceType, options: KubeListOptions): Promise<KubeList<T>> {
-    const items: T[] = [];
+  async #pages<T extends KubeObject, R>(
+    type: ResourceType,
+    options: KubeListOptions & Transform<T, R>,
+  ): Promise<KubeList<R>> {
+    const { transform = (item) => item as unknown as R } = options;
+    const items: R[] = [];
     let page = await this.#page<T>(type, options, undefined);
     const { resourceVersion } = page.metadata;
     for (;;) {
-      for (const item of page.items ?? []) items.push(withType(item, type));
+      for (const item of page.items ?? []) items.push(transform(withType(item, type)));
       if (!page.metadata.continue) return { items, resourceVersion };
       await nextTurn(); // a list of 12 MB takes a second to parse: let others have their turn between pages
       page = await this.#page<T>(type, options, page.metadata.continue);

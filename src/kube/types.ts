@@ -29,7 +29,11 @@ export interface KubeListOptions extends RequestOptions {
   /** Objects per page; default 500. */
   readonly limit?: number;
 }
-export interface KubeList<T extends KubeObject> {
+/** What a list is to keep of each object, applied as the pages arrive: a large collection is never held whole. */
+export interface Transform<T extends KubeObject, R> {
+  readonly transform?: (object: T) => R;
+}
+export interface KubeList<T> {
   readonly items: readonly T[];
   /** Revision of the first page: where a watch goes on from. */
   readonly resourceVersion: string;
@@ -54,7 +58,10 @@ export interface KubeClient {
   readonly server: string;
   get<T extends KubeObject>(type: ResourceType, name: string, options?: RequestOptions): Promise<T>;
   /** Consistent, paged; restarts once when a continue token expires. */
-  list<T extends KubeObject>(type: ResourceType, options?: KubeListOptions): Promise<KubeList<T>>;
+  list<T extends KubeObject, R = T>(
+    type: ResourceType,
+    options?: KubeListOptions & Transform<T, R>,
+  ): Promise<KubeList<R>>;
   create<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<T>;
   update<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<T>;
   updateStatus<T extends KubeObject>(type: ResourceType, object: T, options?: WriteOptions): Promise<T>;

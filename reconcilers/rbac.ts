@@ -76,7 +76,9 @@ async function settle(slot: Slot, client: KubeClient, write: boolean, signal: Ab
     const action = decide(slot.wanted, await find(client, type, name, signal));
     if (action === undefined) return { kind, name, is: "right" };
     if (action.do === "leave") return { kind, name, is: "left", because: action.because };
-    if (write) await perform(action, client, type, signal);
+    if (action.do === "wait") return { kind, name, is: "held", because: action.because };
+    const held = write ? await perform(action, slot, client, signal) : undefined;
+    if (held) return { kind, name, is: "held", because: held.because };
     return { kind, name, is: write ? "mended" : "different", action: action.do, because: action.because };
   } catch (error) {
     return { kind, name, is: "failed", error };
@@ -90,15 +92,24 @@ async function find(client: KubeClient, type: ResourceType, name: string, signal
   });
 }
 
+type Write = Exclude<Action, { do: "leave" | "wait" }>;
+
+/** @returns what holds up a deletion, and with it what was to follow */
 async function perform(
-  action: Exclude<Action, { do: "leave" }>,
+  action: Write,
+  { kind, name, wanted }: Slot,
   client: KubeClient,
-  type: ResourceType,
   signal: AbortSignal,
-): Promise<void> {
-  if (action.do === "delete" || action.do === "replace") await remove(action.found, client, type, { signal });
+): Promise<Action | undefined> {
+  const type = RBAC_TYPES[kind];
+  if (action.do === "delete" || action.do === "replace") {
+    await remove(action.found, client, type, { signal });
+    const rest = decide(wanted, await find(client, type, name, signal));
+    if (rest?.do === "wait") return rest;
+  }
   if (action.do === "update") await client.update(type, action.object, { signal });
   if (action.do === "create" || action.do === "replace") await client.create(type, action.object, { signal });
+  return undefined;
 }
 
 /** Exactly what was read: somebody's newer object of the name stays. */

@@ -32,7 +32,21 @@ interface Case {
   readonly because?: RegExp;
 }
 
+const dying = <T extends RbacObject>(object: T): T =>
+  stored(object, {
+    metadata: { ...object.metadata, deletionTimestamp: "2026-01-01T00:00:00Z", finalizers: ["example.com/keep"] },
+  } as object as Partial<T>);
+
 const cases: readonly Case[] = [
+  {
+    what: "a role to make anew whose deletion hangs",
+    wanted: role,
+    found: dying({ ...role, aggregationRule: {} }),
+    does: "wait",
+    because: /finalizers hold that up: example\.com\/keep.*kubectl patch clusterrole ipam-operator:cni-plugin/,
+  },
+  { what: "a binding nobody is to have whose deletion hangs", wanted: undefined, found: dying(binding), does: "wait" },
+  { what: "a role as wanted that somebody deletes", wanted: role, found: dying(role), does: "nothing" },
   { what: "a missing role", wanted: role, found: undefined, does: "create", because: /missing/ },
   { what: "a missing binding", wanted: binding, found: undefined, does: "create", because: /missing/ },
   { what: "neither wanted nor there", wanted: undefined, found: undefined, does: "nothing" },

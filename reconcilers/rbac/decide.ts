@@ -3,6 +3,7 @@ import { clusterRole, clusterRoleBinding, MANAGED_BY } from "../../rbac/objects.
 import { GRANTED_ROLES, type GrantedRole, PRODUCT, roleName } from "../../rbac/permissions.ts";
 import type { Generation } from "../../rbac/rules.ts";
 import type { RoleSubjects } from "../../rbac/subjects.ts";
+import type { ObjectMeta } from "../../src/api/meta.ts";
 import { differences, foreignAggregation, immutableDifferences, type RbacObject } from "./difference.ts";
 
 /** One object of ours by its place, whether it is to be there (`wanted`) and is there (`found`). */
@@ -19,7 +20,9 @@ export type Action =
   | { readonly do: "replace"; readonly found: RbacObject; readonly object: RbacObject; readonly because: string }
   | { readonly do: "delete"; readonly found: RbacObject; readonly because: string }
   /** Somebody else's: not touched; `because` says whose and what to do. */
-  | { readonly do: "leave"; readonly found: RbacObject; readonly because: string };
+  | { readonly do: "leave"; readonly found: RbacObject; readonly because: string }
+  /** Being deleted already, and held up by finalizers; `because` names them and what to do. */
+  | { readonly do: "wait"; readonly found: RbacObject; readonly because: string };
 
 /** Everything the operator keeps, roles first: a role for each, a binding for each that somebody is to have. */
 export function slots(served: readonly Generation[], subjects: RoleSubjects): readonly Slot[] {
@@ -39,14 +42,14 @@ const slot = (kind: Slot["kind"], role: GrantedRole, wanted: RbacObject | undefi
 
 /** @returns undefined when all is as it should be */
 export function decide(wanted: RbacObject | undefined, found: RbacObject | undefined): Action | undefined {
-  if (wanted === undefined) return found && whose(found) === undefined ? removal(found) : undefined;
+  if (wanted === undefined) return found && whose(found) === undefined ? (held(found) ?? removal(found)) : undefined;
   if (found === undefined) return { do: "create", object: wanted, because: "was missing" };
   const immutable = immutableDifferences(found, wanted);
   const because = [...immutable, ...differences(found, wanted)].join("; ");
   if (because === "") return undefined;
   const owner = whose(found);
   if (owner !== undefined) return { do: "leave", found, because: owner };
-  if (immutable.length > 0) return { do: "replace", found, object: wanted, because };
+  if (immutable.length > 0) return held(found) ?? { do: "replace", found, object: wanted, because };
   return { do: "update", object: mended(found, wanted), because };
 }
 
@@ -55,6 +58,21 @@ const removal = (found: RbacObject): Action => ({
   found,
   because: "nobody is to have this role any more",
 });
+
+/** Deleting once more would change nothing: whoever set the finalizers, or a person, has to take them out. */
+function held(found: RbacObject): Action | undefined {
+  const {
+    name,
+    deletionTimestamp,
+    finalizers = [],
+  } = found.metadata as { finalizers?: readonly string[] } & ObjectMeta;
+  if (deletionTimestamp === undefined) return undefined;
+  const because =
+    `is to be deleted, and its finalizers hold that up: ${finalizers.join(", ")}. Until then it stays in force. Let their ` +
+    `controller finish, or take them out: kubectl patch ${found.kind.toLowerCase()} ${name} --type=merge ` +
+    `-p '{"metadata":{"finalizers":null}}'`;
+  return { do: "wait", found, because };
+}
 
 /** What was found with our part put right; labels and annotations of others stay. */
 function mended(found: RbacObject, wanted: RbacObject): RbacObject {

@@ -13,6 +13,7 @@ const installation: Installation = {
 const of = { kind: "ClusterRole", name: "ipam-operator:viewer" } as const;
 const mended: Outcome = { ...of, is: "mended", action: "update", because: "also had the permissions get secrets" };
 const left: Outcome = { ...of, is: "left", because: "is not this operator's." };
+const held: Outcome = { ...of, is: "held", because: "is to be deleted." };
 const forbidden = new KubeError("Forbidden", `cannot create resource "clusterroles" ${"x".repeat(2000)}`, {
   status: 403,
 });
@@ -52,12 +53,16 @@ describe("report", () => {
     expect(told).toHaveLength(3);
   });
 
-  it("tells a state that lasts once, and again after it was over", () => {
-    report(left, installation, log);
-    report(left, installation, log);
-    expect(told).toEqual(["Warning RbacNotOurs ClusterRole ipam-operator:viewer is not this operator's."]);
+  it.each([
+    [left, "Warning RbacNotOurs ClusterRole ipam-operator:viewer is not this operator's."],
+    [held, "Warning RbacHeld ClusterRole ipam-operator:viewer is to be deleted."],
+  ])("tells a state that lasts once, and again after it was over", (outcome, words) => {
+    report(outcome, installation, log);
+    report(outcome, installation, log);
+    expect(told).toEqual([words]);
+    expect(logged).toHaveLength(1);
     report({ ...of, is: "right" }, installation, log);
-    report(left, installation, log);
+    report(outcome, installation, log);
     expect(told).toHaveLength(2);
   });
 

@@ -10,7 +10,7 @@ interface Of {
   readonly name: string;
 }
 interface Change {
-  readonly action: Exclude<Action["do"], "leave">;
+  readonly action: Exclude<Action["do"], "leave" | "wait">;
   readonly because: string;
 }
 /** What became of one object in one pass. */
@@ -18,7 +18,7 @@ export type Outcome = Of &
   (
     | { readonly is: "right" }
     | ({ readonly is: "mended" | "different" } & Change)
-    | { readonly is: "left"; readonly because: string }
+    | { readonly is: "left" | "held"; readonly because: string }
     | { readonly is: "failed"; readonly error: unknown }
   );
 
@@ -26,7 +26,7 @@ export type Reporter = (outcome: Outcome, installation: Installation | undefined
 
 interface Message {
   readonly type: "Normal" | "Warning";
-  readonly reason: "RbacRestored" | "RbacRemoved" | "RbacDiffers" | "RbacNotOurs" | "RbacForbidden";
+  readonly reason: "RbacRestored" | "RbacRemoved" | "RbacDiffers" | "RbacNotOurs" | "RbacHeld" | "RbacForbidden";
   readonly note: string;
   readonly action: "Restore" | "Remove" | "Observe";
 }
@@ -65,6 +65,8 @@ function messageOf(outcome: Outcome): Message | undefined {
       return undefined;
     case "left":
       return { type: "Warning", reason: "RbacNotOurs", note: `${object} ${outcome.because}`, action: "Restore" };
+    case "held":
+      return { type: "Warning", reason: "RbacHeld", note: `${object} ${outcome.because}`, action: "Remove" };
     case "different":
       return {
         type: "Normal",

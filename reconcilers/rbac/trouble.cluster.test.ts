@@ -52,6 +52,37 @@ describe("an object of our name that is not ours", () => {
   });
 });
 
+describe("a deletion that finalizers hold up", () => {
+  const patch = (type: typeof ROLE | typeof BINDING, name: string, change: object) =>
+    cluster.admin.patch(type, name, change, { type: "merge" });
+
+  it("is told as what it is, holds up nothing else, and goes on once they are gone", async () => {
+    const { role, binding } = cluster;
+    const metadata = { finalizers: ["example.com/keep"] };
+    const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { x: "y" } }] };
+    await patch(ROLE, VIEWER, { metadata, aggregationRule });
+    await patch(BINDING, CNI, { metadata });
+    await cluster.admin.delete(ROLE, CONTROLLERS);
+    const held = [
+      expect.stringMatching(
+        /^RbacHeld: ClusterRole ipam-operator:viewer .*example\.com\/keep.*kubectl patch clusterrole /,
+      ),
+      expect.stringMatching(/^RbacHeld: ClusterRoleBinding ipam-operator:cni-plugin .*example\.com\/keep/),
+    ];
+    const restored = `RbacRestored: ClusterRole ${CONTROLLERS} was missing; it was created.`;
+    expect(await cluster.reconcile({ subjects: VIEWERS_ONLY })).toEqual({ result: {}, events: [...held, restored] });
+    const before = [await role(VIEWER), await binding(CNI)];
+    expect(await cluster.reconcile({ subjects: VIEWERS_ONLY })).toEqual({ result: {}, events: held });
+    expect([await role(VIEWER), await binding(CNI)]).toEqual(before);
+    await patch(ROLE, VIEWER, { metadata: { finalizers: null } });
+    await patch(BINDING, CNI, { metadata: { finalizers: null } });
+    const { events } = await cluster.reconcile({ subjects: VIEWERS_ONLY });
+    expect(events).toEqual([`RbacRestored: ClusterRole ${VIEWER} was missing; it was created.`]);
+    expect(await role(VIEWER)).not.toHaveProperty("aggregationRule");
+    expect(await cluster.names("clusterrolebindings")).not.toContain(CNI);
+  });
+});
+
 describe("someone else's write between look and write", () => {
   const touch = async () =>
     void (await cluster.admin.patch(BINDING, CNI, { metadata: { annotations: { a: "b" } } }, { type: "merge" }));

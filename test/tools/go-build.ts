@@ -5,7 +5,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rename, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -14,7 +14,7 @@ import { withFileLock } from "../control-plane/file-lock.ts";
 const run = promisify(execFile);
 const always = ["build", "-trimpath", "-buildvcs=false"];
 
-/** One program: `package` (an import path or "."), as the go.mod in the folder `module` pins it. */
+/** One program: `package` (an import path, or "./folder" in the module), as the go.mod in the folder `module` pins it. */
 export interface GoProgram {
   readonly name: string;
   readonly module: string;
@@ -62,11 +62,21 @@ async function keyOf(build: GoBuild, env: NodeJS.ProcessEnv): Promise<string> {
   return hash.digest("hex").slice(0, 16);
 }
 
-/** The modules' own files; the rest is pinned by go.sum. */
+/** The modules' files of versions, and the sources of their own packages; all else is pinned by go.sum. */
 async function sources({ programs }: GoBuild): Promise<string[]> {
   const modules = [...new Set(programs.map(({ module }) => module))];
-  const files = modules.flatMap((module) => ["go.mod", "go.sum", "main.go"].map((name) => join(module, name)));
-  return files.filter((file) => existsSync(file));
+  const versions = modules.flatMap((module) => [join(module, "go.mod"), join(module, "go.sum")]);
+  const own = programs.filter((program) => program.package.startsWith("."));
+  const code = await Promise.all(own.map((program) => goFiles(join(program.module, program.package))));
+  return [...versions.filter((file) => existsSync(file)), ...code.flat()];
+}
+
+async function goFiles(folder: string): Promise<string[]> {
+  const names = await readdir(folder);
+  return names
+    .filter((name) => name.endsWith(".go"))
+    .sort()
+    .map((name) => join(folder, name));
 }
 
 async function goVersion(build: GoBuild, env: NodeJS.ProcessEnv): Promise<string> {

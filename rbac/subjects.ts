@@ -14,7 +14,8 @@ const subject = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("User"), name }),
   z.strictObject({ kind: z.literal("Group"), name }),
 ]);
-const subjectsFile = z.strictObject(
+/** What the file may say. */
+export const subjectsFile = z.strictObject(
   Object.fromEntries(GRANTED_ROLES.map((role) => [role, z.array(subject).optional()])) as Record<
     GrantedRole,
     z.ZodOptional<z.ZodArray<typeof subject>>

@@ -1,5 +1,5 @@
 /**
- * Writes every generated file: CRDs, admission policies, RBAC manifests, reference pages.
+ * Writes every generated file: CRDs, admission policies, RBAC manifests, charts, reference pages.
  * With `--check` it writes nothing and fails, naming each file that is stale.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
@@ -8,6 +8,7 @@ import { generateRbac } from "../rbac/generate.ts";
 import { generateReasonsReference } from "../reconcilers/installation/reference.ts";
 import { generateMetricsReference } from "../src/operator/metrics.ts";
 import { generateFlagsReference } from "../src/operator/options.ts";
+import { generateCharts } from "./chart/charts.ts";
 import { generateCrds } from "./crd/crds.ts";
 import { generatePolicies } from "./crd/policies.ts";
 import { generateReference } from "./crd/reference.ts";
@@ -17,6 +18,7 @@ const generators: readonly (() => ReadonlyMap<string, string>)[] = [
   generateCrds,
   generatePolicies,
   generateRbac,
+  generateCharts,
   generateReference,
   generateMetricsReference,
   generateFlagsReference,

@@ -48,7 +48,7 @@ export interface OperatorOptions {
   readonly logEncoding?: LogEncoding;
 }
 
-interface FlagRow {
+export interface FlagRow {
   readonly name: keyof OperatorOptions;
   /** Placeholder of the value; flags without one are true or false. */
   readonly value?: string;
@@ -147,7 +147,7 @@ function commandOf(env: NodeJS.ProcessEnv): Command {
 }
 
 function optionOf(row: FlagRow, env: NodeJS.ProcessEnv): Option {
-  const long = `--${kebab(row.name)}`;
+  const long = flagText(row.name);
   const option = new Option(row.value === undefined ? `${long} [true|false]` : `${long} <${row.value}>`, row.help);
   const parse = row.parse ?? ((text: string) => text);
   option.argParser(parse);
@@ -200,6 +200,10 @@ function checkMetrics({ metricsSecure, metricsCertDir }: OperatorOptions): void 
   }
 }
 
+/** A flag as a person writes it: `--log-level`. */
+export function flagText(name: keyof OperatorOptions): string {
+  return `--${kebab(name)}`;
+}
 function kebab(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
@@ -268,7 +272,7 @@ function oneOf<T extends string>(allowed: readonly T[]): (text: string) => T {
 /** The reference page of this table, by path. */
 export function generateFlagsReference(): Map<string, string> {
   const rows = FLAGS.map(
-    (row) => `| \`--${kebab(row.name)}\` | \`${envName(row.name)}\` | ${row.default ?? "–"} | ${row.help} |`,
+    (row) => `| \`${flagText(row.name)}\` | \`${envName(row.name)}\` | ${row.default ?? "–"} | ${row.help} |`,
   );
   const page = [
     "# Flags of the operator",

@@ -1,0 +1,29 @@
+{{- /* Names are fixed: there is one operator per cluster, as there is one Installation. */ -}}
+{{- define "ipam-operator.selector" -}}
+app.kubernetes.io/name: ipam-operator
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "ipam-operator.labels" -}}
+{{ include "ipam-operator.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/component: operator
+app.kubernetes.io/part-of: ipam-operator
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- define "ipam-operator.image" -}}
+{{- with .Values.image -}}
+{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{- end -}}
+{{- end }}
+
+{{- /* "true" where Helm has a cluster to look at: not in `helm template`. */ -}}
+{{- define "ipam-operator.seesCluster" -}}
+{{- if lookup "v1" "Namespace" "" "kube-system" }}true{{ end -}}
+{{- end }}
+
+{{- define "ipam-operator.knowsInstallations" -}}
+{{- if .Capabilities.APIVersions.Has "ipam-operator.io/v1alpha1/Installation" }}true{{ end -}}
+{{- end }}

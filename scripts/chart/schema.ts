@@ -1,0 +1,27 @@
+/** From the values' zod schemas to what Helm checks values with, and to the rows that values.yaml and README show. */
+import { z } from "zod";
+
+/** The part of JSON Schema that describes values. */
+export interface ValueSchema {
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly type?: string;
+  readonly enum?: readonly unknown[];
+  readonly properties?: Readonly<Record<string, ValueSchema>>;
+  readonly additionalProperties?: unknown;
+}
+
+/** Draft 7 is what Helm 3 and Helm 4 both read. */
+export function jsonSchema(values: z.ZodType): ValueSchema {
+  return z.toJSONSchema(values, { target: "draft-7", io: "input" }) as ValueSchema;
+}
+
+export function schemaFile(values: z.ZodType): string {
+  return `${JSON.stringify(jsonSchema(values), null, 2)}\n`;
+}
+
+/** The values of a group; undefined for a single value. Settings without a default, as of an Installation, are none. */
+export function membersOf({ properties = {} }: ValueSchema): [name: string, value: ValueSchema][] | undefined {
+  const members = Object.entries(properties);
+  return members.length > 0 && members.every(([, value]) => value.default !== undefined) ? members : undefined;
+}

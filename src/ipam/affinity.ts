@@ -65,7 +65,10 @@ export function getAffinity({ datastore }: Context, owner: AffinityConfig, cidr:
   return datastore.get("BlockAffinity", affinityName(owner.host, formatCidr(cidr)), options);
 }
 
-/** First phase of a claim: the row is there, pending; one that is confirmed already stays so. */
+/**
+ * First phase of a claim: the row is there, and pending. One that is confirmed already stays so; any other is written, which
+ * shows that it is still as it was read.
+ */
 export async function pendingAffinity(
   context: Context,
   owner: AffinityConfig,
@@ -73,26 +76,32 @@ export async function pendingAffinity(
   options: CallOptions,
 ): Promise<BlockAffinity> {
   try {
-    return await context.datastore.create(pendingRow(owner, cidr), options);
+    return await createRow(context, owner, cidr, "pending", options);
   } catch (error) {
     if (!isDatastoreError(error, "AlreadyExists")) throw error;
   }
   const row = await getAffinity(context, owner, cidr, options);
   if (affinityText(rowOwner(row)) !== affinityText(owner)) throw claimConflict(cidr, affinityText(rowOwner(row)));
-  return row.spec.state === "confirmed" || row.spec.state === "pending"
-    ? row
-    : withState(context, row, "pending", options);
+  return row.spec.state === "confirmed" ? row : withState(context, row, "pending", options);
 }
 
 export function claimConflict(cidr: Cidr, owner: string | undefined): TransientError {
   return new TransientError("BlockClaimConflict", `block ${formatCidr(cidr)} belongs to ${owner ?? "nobody"}`);
 }
 
-function pendingRow({ affinityType, host }: AffinityConfig, range: Cidr): BlockAffinity {
+/** @throws DatastoreError AlreadyExists where someone else was first */
+export function createRow(
+  { datastore }: Context,
+  { affinityType, host }: AffinityConfig,
+  range: Cidr,
+  state: BlockAffinitySpec["state"],
+  options: CallOptions,
+): Promise<BlockAffinity> {
   const cidr = formatCidr(range);
-  const spec: BlockAffinitySpec = { state: "pending", node: host, type: affinityType, cidr, deleted: false };
+  const spec: BlockAffinitySpec = { state, node: host, type: affinityType, cidr, deleted: false };
   const metadata = { name: affinityName(host, cidr), labels: affinityLabels(spec) };
-  return { apiVersion: V3_API_VERSION, kind: "BlockAffinity", metadata, spec };
+  const row: BlockAffinity = { apiVersion: V3_API_VERSION, kind: "BlockAffinity", metadata, spec };
+  return datastore.create<"BlockAffinity">(row, options);
 }
 
 /** Writes a row's state at the revision it was read at; rows older than types get theirs. */

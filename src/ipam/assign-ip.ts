@@ -5,7 +5,7 @@ import { affinityText } from "./affinity.ts";
 import { commit, type Taker } from "./allocation.ts";
 import { addressFrom, type HostReservedAttr, ordinalOf } from "./block.ts";
 import { assign } from "./block-changes.ts";
-import { type Claimer, claimBlock } from "./claim.ts";
+import { type Claimer, claimBlock, confirmedBlock, isOwn } from "./claim.ts";
 import type { IPAMConfig } from "./config.ts";
 import { type Context, configFor, found, type LoadedBlock, listPools, loadBlock } from "./context.ts";
 import { IpamError, isIpamError } from "./errors.ts";
@@ -67,7 +67,12 @@ async function assignOnce(request: Request): Promise<void> {
   if (config.strictAffinity) checkAffinity(before, affinityText(owner));
   const ordinal = ordinalOf(before, addressFrom(request.ip))!;
   try {
-    await commit(context, args, { before, after: assign(before, ordinal, args), ordinals: [ordinal] }, options);
+    await commit(
+      context,
+      args,
+      { before, after: assign(before, ordinal, args, request.cooldownSeconds), ordinals: [ordinal] },
+      options,
+    );
   } catch (error) {
     if (isIpamError(error, "MaxAllocReached")) return holdsAlready(request);
     if (!isRepeated(error, args)) throw error;
@@ -78,7 +83,8 @@ async function loadOrClaim(request: Request): Promise<LoadedBlock> {
   const { context, options, pool, ip, cooldownSeconds } = request;
   const cidr = blockOf(pool, addressFrom(ip));
   const loaded = await found(loadBlock(context, cidr, cooldownSeconds, options));
-  return loaded ?? claimBlock(context, request, cidr, options);
+  if (!loaded) return claimBlock(context, request, cidr, options);
+  return isOwn(request, loaded) ? confirmedBlock(context, request, loaded, options) : loaded;
 }
 
 function checkAffinity({ spec }: LoadedBlock["block"], owner: string): void {

@@ -15,7 +15,7 @@ import {
   rowRange,
   withState,
 } from "./affinity.ts";
-import { collect, type HostReservedAttr, newBlock } from "./block.ts";
+import { collect, type HostReservedAttr, newBlock, rangeOf } from "./block.ts";
 import { type Context, found, type LoadedBlock, loadBlock, writeBlock } from "./context.ts";
 import { TransientError } from "./errors.ts";
 import { deleteQuietly } from "./give-up.ts";
@@ -32,77 +32,65 @@ export interface Claimer {
   readonly cooldownSeconds: number;
 }
 
-/** Both phases for one range. @throws TransientError where the block is another's */
+/**
+ * Both phases for one range. A lost race is looked at anew; a row that vanished while its block was made is made again: a
+ * block must not be left with an owner that no row names.
+ * @throws TransientError BlockClaimConflict, StaleAffinity where the block is another's; the owner's row is gone then
+ */
 export function claimBlock(context: Context, claimer: Claimer, cidr: Cidr, options: CallOptions): Promise<LoadedBlock> {
-  return claimWith(context, claimer, cidr, undefined, options);
-}
-
-/**
- * The block that one of the owner's rows stands for, made where it is missing.
- * @throws TransientError StaleAffinity where the block is another's; the row is gone then
- */
-export function blockFromAffinity(
-  context: Context,
-  claimer: Claimer,
-  row: BlockAffinity,
-  options: CallOptions,
-): Promise<LoadedBlock> {
-  return claimWith(context, claimer, rowRange(row), row, options);
-}
-
-/**
- * A lost race is looked at anew with the row as it is then. One that vanished while its block was made is made again:
- * a block must not be left with an owner that no row names.
- */
-function claimWith(
-  context: Context,
-  claimer: Claimer,
-  cidr: Cidr,
-  listed: BlockAffinity | undefined,
-  options: CallOptions,
-): Promise<LoadedBlock> {
-  let row = listed;
-  const attempt = async () => {
-    const current: BlockAffinity = row ?? (await pendingAffinity(context, claimer.owner, cidr, options));
-    row = undefined;
-    return blockOfRow(context, claimer, current, options);
-  };
+  const attempt = () => claimOnce(context, claimer, cidr, options);
   return retryLostRaces(attempt, { what: `claiming block ${formatCidr(cidr)}`, lost: CLAIM_RACES, ...options });
 }
 
-/**
- * A row that was left pending, or pendingDeletion, is confirmed after the block was written once: that write undoes
- * whoever was about to delete the block.
- */
-async function blockOfRow(
+/** The block that one of the owner's rows stands for, made where it is missing. @throws as `claimBlock` */
+export async function blockFromAffinity(
   context: Context,
   claimer: Claimer,
   row: BlockAffinity,
   options: CallOptions,
 ): Promise<LoadedBlock> {
   const cidr = rowRange(row);
+  const loaded = isConfirmed(row) && (await found(loadBlock(context, cidr, claimer.cooldownSeconds, options)));
+  return loaded && isOwn(claimer, loaded) ? loaded : claimBlock(context, claimer, cidr, options);
+}
+
+/** One of the owner's blocks, as loaded; a row that a crash left pending, or without a row, is put right first. */
+export async function confirmedBlock(
+  context: Context,
+  claimer: Claimer,
+  loaded: LoadedBlock,
+  options: CallOptions,
+): Promise<LoadedBlock> {
+  const cidr = rangeOf(loaded.block);
+  const row = await found(getAffinity(context, claimer.owner, cidr, options));
+  return row && isConfirmed(row) ? loaded : claimBlock(context, claimer, cidr, options);
+}
+
+export function isOwn({ owner }: Pick<Claimer, "owner">, { block }: LoadedBlock): boolean {
+  return block.spec.affinity === affinityText(owner);
+}
+
+/**
+ * A row that was left pending, or pendingDeletion, is confirmed after the block was written once: that write undoes
+ * whoever was about to delete the block.
+ */
+async function claimOnce(context: Context, claimer: Claimer, cidr: Cidr, options: CallOptions): Promise<LoadedBlock> {
+  const row = await pendingAffinity(context, claimer.owner, cidr, options);
   const loaded = await found(loadBlock(context, cidr, claimer.cooldownSeconds, options));
-  if (!loaded) return createBlock(context, claimer, await pendingAgain(context, row, options), options);
-  if (loaded.block.spec.affinity !== affinityText(claimer.owner)) {
+  if (!loaded) return createBlock(context, claimer, await unconfirmed(context, row, options), options);
+  if (!isOwn(claimer, loaded)) {
     await context.datastore.delete(row, options);
-    throw new TransientError(
-      "StaleAffinity",
-      `block ${formatCidr(cidr)} is no longer ${affinityText(claimer.owner)}'s`,
-    );
+    const owner = affinityText(claimer.owner);
+    throw new TransientError("StaleAffinity", `block ${formatCidr(cidr)} is no longer ${owner}'s`);
   }
   if (isConfirmed(row)) return loaded;
-  const pending = await pendingAgain(context, row, options);
   const stored = await writeBlock(context, loaded.block, options);
-  await confirm(context, claimer.owner, pending, options);
+  await confirm(context, claimer.owner, row, options);
   return { stored, block: stored };
 }
 
-function pendingAgain(
-  context: Context,
-  row: BlockAffinity,
-  options: CallOptions,
-): Promise<BlockAffinity> | BlockAffinity {
-  return row.spec.state === "pending" ? row : withState(context, row, "pending", options);
+function unconfirmed(context: Context, row: BlockAffinity, options: CallOptions) {
+  return isConfirmed(row) ? withState(context, row, "pending", options) : row;
 }
 
 async function createBlock(

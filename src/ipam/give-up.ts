@@ -6,12 +6,12 @@ import {
   type AffinityConfig,
   affinityText,
   claimConflict,
+  createRow,
   getAffinity,
   rowOwner,
-  rowRange,
   withState,
 } from "./affinity.ts";
-import { isEmpty, sequenceOf, withoutAffinity } from "./block.ts";
+import { isEmpty, rangeOf, sequenceOf, withoutAffinity } from "./block.ts";
 import { type Context, found, loadBlock, writeBlock } from "./context.ts";
 import { IpamError, isIpamError, TransientError } from "./errors.ts";
 import { retryLostRaces } from "./retry.ts";
@@ -25,8 +25,8 @@ export interface GiveUp {
 
 /**
  * Gives up one block: it is deleted when empty, otherwise it stays without an owner. A row without a block is deleted:
- * nobody else would.
- * @throws IpamError BlockNotEmpty; TransientError BlockClaimConflict; DatastoreError Conflict, NotFound (no such row)
+ * nobody else would. A block without a row gets one that says what becomes of it.
+ * @throws IpamError BlockNotEmpty; TransientError BlockClaimConflict, StaleAffinity; DatastoreError Conflict, AlreadyExists
  */
 export async function giveUpBlock(
   context: Context,
@@ -35,12 +35,19 @@ export async function giveUpBlock(
   how: GiveUp,
   options: CallOptions,
 ): Promise<void> {
-  const row = await getAffinity(context, owner, cidr, options);
-  if (affinityText(rowOwner(row)) !== affinityText(owner)) throw claimConflict(cidr, affinityText(rowOwner(row)));
+  const read = getAffinity(context, owner, cidr, options);
+  const row = await found(read);
+  if (row && affinityText(rowOwner(row)) !== affinityText(owner))
+    throw claimConflict(cidr, affinityText(rowOwner(row)));
   const loaded = await found(loadBlock(context, cidr, how.cooldownSeconds, options));
-  if (!loaded) return context.datastore.delete(row, options);
+  const isLost = !row && loaded?.block.spec.affinity === affinityText(owner);
+  if (!row && !isLost) await read; // there is nothing of the owner's: NotFound
+  if (!loaded) return row && context.datastore.delete(row, options);
   await checkGiveUp(context, owner, row, loaded.block, how, options);
-  const marked = await withState(context, row, "pendingDeletion", options);
+  const state = "pendingDeletion";
+  const marked = await (row
+    ? withState(context, row, state, options)
+    : createRow(context, owner, cidr, state, options));
   if (isEmpty(loaded.block)) await deleteBlock(context, loaded.stored, options);
   else await writeBlock(context, withoutAffinity(loaded.block), options);
   await found(context.datastore.delete(marked, options));
@@ -49,7 +56,7 @@ export async function giveUpBlock(
 async function checkGiveUp(
   context: Context,
   owner: AffinityConfig,
-  row: BlockAffinity,
+  row: BlockAffinity | undefined,
   block: IPAMBlock,
   { requireEmpty, requiredSequence }: GiveUp,
   options: CallOptions,
@@ -59,8 +66,8 @@ async function checkGiveUp(
     throw new TransientError("StaleAffinity", `block ${cidr} was written since it was listed`);
   }
   if (affinity && affinity !== affinityText(owner)) {
-    await deleteQuietly(context, row, options);
-    throw claimConflict(rowRange(row), affinity);
+    if (row) await deleteQuietly(context, row, options);
+    throw claimConflict(rangeOf(block), affinity);
   }
   if (requireEmpty && !isEmpty(block)) throw new IpamError("BlockNotEmpty", `block '${cidr}' is not empty`);
 }
@@ -86,7 +93,8 @@ export async function giveUp(how: GivingUp, owner: AffinityConfig, cidr: Cidr): 
       if (!(error instanceof TransientError) && !isDatastoreError(error, "NotFound")) throw error;
     }
   };
-  await retryLostRaces(attempt, { what: `giving up block ${formatCidr(cidr)}`, ...options });
+  const lost = ["Conflict", "AlreadyExists"] as const;
+  await retryLostRaces(attempt, { what: `giving up block ${formatCidr(cidr)}`, lost, ...options });
 }
 
 /** The same for a block that is to be kept where it is in use. */

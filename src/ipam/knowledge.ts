@@ -1,12 +1,13 @@
 /** What a call that looks for addresses knows: read once, for both families. */
+import type { IPAMBlock } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
 import type { AddressSet } from "../net/address-set.ts";
 import type { AffinityConfig } from "./affinity.ts";
 import type { IPAMConfig } from "./config.ts";
-import { type Context, configFor, listPools, listReservations } from "./context.ts";
+import { type Context, configFor, listBlocks, listPools, listReservations } from "./context.ts";
 import { IpamError } from "./errors.ts";
 import type { Labelled } from "./nodes.ts";
-import { type IntendedUse, type Pool, poolsOf } from "./pools.ts";
+import { type IntendedUse, type Pool, poolsOf, selectsAllNodes } from "./pools.ts";
 
 /** Who asks, and for what. */
 export interface Asking {
@@ -22,21 +23,25 @@ export interface Knowledge extends Asking {
   readonly owner: AffinityConfig;
   readonly config: IPAMConfig;
   readonly reservations: AddressSet;
-  readonly node: Labelled;
+  /** The host's node, read when it is asked for. @throws IpamError NodeNotFound */
+  readonly node: () => Promise<Labelled>;
   readonly pools: readonly Pool[];
+  /** Every sound block, of anyone. */
+  readonly blocks: readonly IPAMBlock[];
 }
 
-/** @throws IpamError NodeNotFound, IPAMConfigConflict, StrictAffinity */
+/** @throws IpamError IPAMConfigConflict, StrictAffinity */
 export async function know(context: Context, asking: Asking, options: CallOptions): Promise<Knowledge> {
-  const [config, reservations, node, pools] = await Promise.all([
+  const [config, reservations, pools, { blocks }] = await Promise.all([
     configFor(context, options),
     listReservations(context, options),
-    readNode(context, asking, options),
     listPools(context, options),
+    listBlocks(context, options),
   ]);
+  const node = () => readNode(context, asking, options);
   const affinityType = asking.intendedUse === "LoadBalancer" ? "virtual" : "host";
   const owner: AffinityConfig = { affinityType, host: asking.host };
-  return { ...asking, context, options, owner, config, reservations, node, pools: poolsOf(pools) };
+  return { ...asking, context, options, owner, config, reservations, node, pools: poolsOf(pools), blocks };
 }
 
 /** Load balancers belong to no node: nothing is read, and there are no labels. */
@@ -44,4 +49,17 @@ async function readNode(context: Context, { host, intendedUse }: Asking, options
   const node = intendedUse === "LoadBalancer" ? {} : await context.nodes(host, options);
   if (node) return node;
   throw new IpamError("NodeNotFound", `resource does not exist: Node(${host}) with error: nodes "${host}" not found`);
+}
+
+/**
+ * The node that selectors are asked about: read where there are any, and where the host has no block yet and so must be
+ * shown to exist. That the host of a block exists was seen when it got its first.
+ */
+export async function nodeFor(
+  { pools, node }: Knowledge,
+  requested: readonly string[],
+  hasBlocks: boolean,
+): Promise<Labelled> {
+  const byLabels = requested.length === 0 && pools.some(({ source }) => !selectsAllNodes(source));
+  return byLabels || !hasBlocks ? node() : {};
 }

@@ -3,11 +3,11 @@ import { blockName } from "../api/names.ts";
 import type { IPAMBlock } from "../api/v3.ts";
 import { rangeCovering } from "../net/address-set.ts";
 import { type Cidr, contains, formatCidr } from "../net/cidr.ts";
-import { affinityText, getAffinity, ownerOf } from "./affinity.ts";
+import { affinityText, ownerOf } from "./affinity.ts";
 import { collect, freeOrdinals, isEmpty, rangeOf, sequenceOf } from "./block.ts";
 import { blocksInOrder, placeInOrder } from "./block-order.ts";
 import { claimBlock } from "./claim.ts";
-import { found, type LoadedBlock, listBlocks } from "./context.ts";
+import { type LoadedBlock, listBlocks } from "./context.ts";
 import { deleteBlock, giveUpBlock } from "./give-up.ts";
 import type { Pool } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
@@ -79,9 +79,7 @@ async function reclaim({ context, options, cooldownSeconds }: Search, block: IPA
   try {
     const owner = ownerOf(block);
     const how = { requireEmpty: true, requiredSequence: sequenceOf(block), cooldownSeconds };
-    const row = owner && (await found(getAffinity(context, owner, rangeOf(block), options)));
-    // Without a row the block's owner is a claim that came to nothing.
-    if (owner && row) await giveUpBlock(context, owner, rangeOf(block), how, options);
+    if (owner) await giveUpBlock(context, owner, rangeOf(block), how, options);
     else await deleteBlock(context, block, options);
     return true;
   } catch (error) {

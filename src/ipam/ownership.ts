@@ -2,13 +2,14 @@
 import type { IPAMBlock } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
 import { type Cidr, contains, formatCidr, parseCidr, size } from "../net/cidr.ts";
-import { type AffinityConfig, listAffinities, ownerOf, rowOwner } from "./affinity.ts";
+import { type AffinityConfig, listAffinities, ownerOf, rowOwner, rowRange } from "./affinity.ts";
 import { rememberPartial } from "./assignments.ts";
 import { rangeOf } from "./block.ts";
 import { claimBlock } from "./claim.ts";
-import { type Context, configFor, cooldownFor, listPools } from "./context.ts";
+import { type Context, configFor, cooldownFor, listBlocks, listPools } from "./context.ts";
 import { IpamError, TransientError } from "./errors.ts";
 import { type GivingUp, giveUp } from "./give-up.ts";
+import { blocksOf } from "./lost-blocks.ts";
 import { isEnabled, poolAround, poolsOf } from "./pools.ts";
 
 export interface ClaimResult {
@@ -92,7 +93,7 @@ export async function releaseBlockAffinity(
   if (owner) await giveUp(await givingUp(context, mustBeEmpty, options), owner, rangeOf(block));
 }
 
-/** Every block is tried; the last error is thrown. */
+/** Every block is tried, also one that no row names; the last error is thrown. */
 export async function releaseHostAffinities(
   context: Context,
   owner: AffinityConfig,
@@ -104,15 +105,16 @@ export async function releaseHostAffinities(
     ...(await listAffinities(context, owner, 4, options)),
     ...(await listAffinities(context, owner, 6, options)),
   ];
+  const { blocks } = await listBlocks(context, options);
   const errors: unknown[] = [];
-  for (const row of rows) {
-    await giveUp(how, owner, parseCidr(row.spec.cidr)!).catch((error: unknown) => errors.push(error));
+  for (const cidr of distinct([...rows.map(rowRange), ...blocksOf(blocks, owner)])) {
+    await giveUp(how, owner, cidr).catch((error: unknown) => errors.push(error));
     options.signal?.throwIfAborted();
   }
   if (errors.length > 0) throw errors.at(-1);
 }
 
-/** All owners' rows whose range begins inside the pool's. */
+/** All owners' blocks that begin inside the pool: those that rows name, then what is left with an owner. */
 export async function releasePoolAffinities(context: Context, cidr: string, options: CallOptions): Promise<void> {
   const pool = parseCidr(cidr);
   if (!pool) throw new IpamError("InvalidArgument", `"${cidr}" is not a CIDR`);
@@ -123,6 +125,25 @@ export async function releasePoolAffinities(context: Context, cidr: string, opti
     const block = parseCidr(row.spec.cidr);
     if (block && beginsIn(pool, block)) await giveUp(how, rowOwner(row), block);
   }
+  const { blocks } = await listBlocks(context, options);
+  for (const block of blocks.filter((block) => beginsIn(pool, rangeOf(block)))) {
+    const owner = readableOwner(context, block);
+    if (owner) await giveUp(how, owner, rangeOf(block));
+  }
+}
+
+/** One malformed block stops no other. */
+function readableOwner({ warn }: Context, block: IPAMBlock): AffinityConfig | undefined {
+  try {
+    return ownerOf(block);
+  } catch (error) {
+    warn((error as Error).message);
+    return undefined;
+  }
+}
+
+function distinct(ranges: readonly Cidr[]): Cidr[] {
+  return [...new Map(ranges.map((range) => [formatCidr(range), range])).values()];
 }
 
 function beginsIn(pool: Cidr, { version, base }: Cidr): boolean {

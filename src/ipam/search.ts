@@ -1,15 +1,17 @@
 /** Where a host looks for addresses of one family: the pools it may draw from, and its own blocks there. */
-import type { BlockAffinity } from "../api/v3.ts";
+import { blockName } from "../api/names.ts";
+import type { BlockAffinity, IPAMBlock } from "../api/v3.ts";
 import { isDatastoreError } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import { rangeCovering } from "../net/address-set.ts";
-import { isConfirmed, listAffinities, rowRange } from "./affinity.ts";
+import { isConfirmed, rowRange } from "./affinity.ts";
 import type { HostReservedAttr } from "./block.ts";
 import { blockFromAffinity, type Claimer } from "./claim.ts";
 import type { LoadedBlock } from "./context.ts";
 import { giveUpDeselected } from "./deselected.ts";
 import { isIpamError, TransientError } from "./errors.ts";
-import type { Knowledge } from "./knowledge.ts";
+import { type Knowledge, nodeFor } from "./knowledge.ts";
+import { type Looking, rowsOfAllBlocks } from "./lost-blocks.ts";
 import { choosePools, type Pool, poolAround } from "./pools.ts";
 
 /** What differs between the families of one call. */
@@ -29,16 +31,27 @@ export interface Search extends Knowledge, Claimer {
 
 /** Pools and own blocks for one family; blocks in pools that no longer select the node are given up when empty. */
 export async function prepareSearch(knowledge: Knowledge, family: FamilyRequest): Promise<Search> {
-  const { context, owner, options, pools, node, config, intendedUse: use } = knowledge;
-  const { selected, usable } = choosePools(pools, { ...knowledge, ...family, use });
-  const rows = await listAffinities(context, owner, family.version, options);
+  const { owner, pools, config, intendedUse: use, blocks } = knowledge;
+  const claiming = { ...knowledge, ...family, cooldownSeconds: config.ipCooldownSeconds };
+  const rows = await rowsOfAllBlocks(claiming, blocks, family.version);
+  const node = await nodeFor(knowledge, family.requested, rows.length > 0);
+  const { selected, usable } = choosePools(pools, { ...knowledge, ...family, node, use });
   const within = (candidates: readonly Pool[]) => (row: BlockAffinity) =>
     poolAround(candidates, rowRange(row)) !== undefined;
   const own = rows.filter(within(usable));
-  const elsewhere = rows.filter((row) => !within(usable)(row) && !within(selected)(row));
-  const settling = { context, options, cooldownSeconds: config.ipCooldownSeconds };
-  for (const row of elsewhere) await giveUpDeselected(settling, owner, rowRange(row), pools, async () => node);
-  return { ...knowledge, ...family, cooldownSeconds: config.ipCooldownSeconds, usable, rows: own };
+  const others = rows.filter((row) => !within(usable)(row));
+  await confirmBlocks(claiming, others, blocks);
+  for (const row of others.filter((row) => !within(selected)(row))) {
+    await giveUpDeselected(claiming, owner, rowRange(row), pools, knowledge.node);
+  }
+  return { ...claiming, usable, rows: own };
+}
+
+/** Rows that a crash left unconfirmed are put right also where the call needs no address; no block is made for them. */
+async function confirmBlocks(looking: Looking, rows: readonly BlockAffinity[], blocks: readonly IPAMBlock[]) {
+  const existing = new Set(blocks.map(({ metadata }) => metadata.name));
+  const left = rows.filter((row) => !isConfirmed(row) && existing.has(blockName(row.spec.cidr)));
+  for (const row of left) await ownBlock(looking, row);
 }
 
 /**
@@ -55,7 +68,7 @@ export async function* ownBlocks(search: Search): AsyncGenerator<readonly [Block
   for (const row of rows) yield [row, recovered.has(row) ? recovered.get(row) : await ownBlock(search, row)];
 }
 
-async function ownBlock(search: Search, listed: BlockAffinity): Promise<LoadedBlock | undefined> {
+async function ownBlock(search: Looking, listed: BlockAffinity): Promise<LoadedBlock | undefined> {
   const { context, options } = search;
   try {
     return await blockFromAffinity(context, search, listed, options);

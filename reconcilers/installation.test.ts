@@ -80,7 +80,7 @@ describe("an Installation", () => {
     expect(await reasons()).toEqual(["Ready=True Succeeded"]);
     expect(kstatusOf(await installed())).toBe("Current");
     expect(events).toEqual([
-      "Normal Configured: changed strictAffinity from false to true, maxBlocksPerHost from 0 to 8",
+      "Normal Configured: created the configuration with strictAffinity: true, maxBlocksPerHost: 8",
       "Normal Succeeded: the stored configuration has strictAffinity: true, maxBlocksPerHost: 8",
     ]);
   });
@@ -175,9 +175,21 @@ describe("a direct change", () => {
     await reconcile();
     expect((await configuration())?.spec.maxBlocksPerHost).toBe(8);
     expect(events).toEqual([
-      "Warning Drift: maxBlocksPerHost of the stored configuration was changed to 3 by unknown; put back to 8",
+      "Warning Drift: maxBlocksPerHost of the stored configuration was changed to 3 by an unknown writer; put back to 8",
     ]);
     expect((await installed()).status?.lastDrift).toMatch(/changed to 3/);
+  });
+
+  it("that deletes the configuration is told as that, and not as a creation besides", async () => {
+    await enforce({ strictAffinity: true });
+    await reconcile();
+    events.length = 0;
+    await datastore.delete((await configuration())!);
+    await reconcile();
+    expect((await configuration())?.spec).toEqual({ strictAffinity: true, autoAllocateBlocks: true });
+    expect(events).toEqual([
+      "Warning Drift: strictAffinity of the stored configuration was changed to false by its deletion; put back to true",
+    ]);
   });
 
   it("that comes back again and again is left alone after three corrections, until the spec changes", async () => {

@@ -9,6 +9,7 @@ import {
   type Installation,
   type InstallationStatus,
   type IpamField,
+  type IpamSettings,
   SINGLETON_NAME,
 } from "../src/api/installation.ts";
 import type { IPAMConfiguration } from "../src/api/v3.ts";
@@ -91,8 +92,16 @@ async function act(
   const kept = written.filter(({ field, wanted }) => effectiveConfig(stored?.spec)[field] === wanted);
   const corrected = drift.corrected.filter(({ name }) => kept.some(({ field }) => field === name));
   const configured = kept.filter(({ field }) => !corrected.some(({ name }) => name === field));
-  const altered = notKept(written, stored);
-  return { ...found, installation, stored, outcome: altered ?? outcome, drift: { ...drift, corrected }, configured };
+  const created =
+    found.stored === undefined && corrected.length === 0 ? settingsIn(stored, decision.changes) : undefined;
+  const told = { outcome: notKept(written, stored) ?? outcome, drift: { ...drift, corrected }, configured, created };
+  return { ...found, installation, stored, ...told };
+}
+
+/** Those of the changes that are stored now. */
+function settingsIn(stored: IPAMConfiguration | undefined, changes: IpamSettings): IpamSettings {
+  const config = effectiveConfig(stored?.spec);
+  return Object.fromEntries(Object.entries(changes).filter(([field, value]) => config[field as IpamField] === value));
 }
 
 interface Configurations {

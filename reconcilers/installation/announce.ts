@@ -4,17 +4,18 @@ import type { EventRecorder } from "../../src/operator/events.ts";
 import { describeDrift } from "./drift.ts";
 import { meaningOf } from "./reasons.ts";
 import type { Reconciled } from "./status.ts";
-import { describeDifferences } from "./values.ts";
+import { describeCreation, describeDifferences } from "./values.ts";
 
 const ACTION = "Reconcile";
 
 /** Records the events of one reconcile whose status is to be `status`. */
 export function announce(events: EventRecorder, reconciled: Reconciled, status: InstallationStatus): void {
-  const { installation, outcome, drift, configured } = reconciled;
+  const { installation, outcome, drift, configured, created } = reconciled;
   const tell = (type: "Normal" | "Warning", reason: string, note: string) =>
     events.event(installation, type, reason, note, ACTION);
   for (const entry of drift.corrected) tell("Warning", "Drift", describeDrift(entry));
-  if (configured.length > 0) tell("Normal", "Configured", `changed ${describeDifferences(configured)}`);
+  if (created) tell("Normal", "Configured", `created ${describeCreation(created)}`);
+  else if (configured.length > 0) tell("Normal", "Configured", `changed ${describeDifferences(configured)}`);
   if (reasonBefore(installation) !== outcome.reason) {
     tell(meaningOf(outcome.reason).event, outcome.reason, outcome.message);
   }

@@ -62,6 +62,25 @@ const cases: Record<string, Case> = {
     changes: {},
     says: /maxBlocksPerHost from 8 to 9/,
   },
+  "tells in Observe of a creation as one: nothing was there before": {
+    installation: anInstallation({ strictAffinity: false, ipCooldownSeconds: 60 }, { policy: "Observe" }),
+    reason: "Observed",
+    changes: {},
+    says: /would create the configuration with strictAffinity: false, ipCooldownSeconds: 60\. Observe writes nothing/,
+  },
+  "tells in Observe of a creation even where every wanted value is the default": {
+    installation: anInstallation({ strictAffinity: false }, { policy: "Observe" }),
+    reason: "Observed",
+    changes: {},
+    says: /would create the configuration with strictAffinity: false\./,
+  },
+  "tells while locked of a creation as one": {
+    installation: anInstallation({ ipCooldownSeconds: 60 }),
+    surroundings: locked,
+    reason: "DatastoreLocked",
+    changes: {},
+    says: /waiting to create the configuration with ipCooldownSeconds: 60$/,
+  },
   "touches nothing in Paused, not even where it could not read": {
     installation: anInstallation({ maxBlocksPerHost: 9 }, { policy: "Paused" }),
     stored: aConfiguration(inForce),

@@ -9,7 +9,14 @@ import { type DriftVerdict, judgeDrift, NO_DRIFT } from "./drift.ts";
 import { ownerOf } from "./owners.ts";
 import type { Outcome } from "./reasons.ts";
 import type { Surroundings } from "./surroundings.ts";
-import { changesOf, type Difference, describeDifferences, differences, managedFields } from "./values.ts";
+import {
+  changesOf,
+  type Difference,
+  describeCreation,
+  describeDifferences,
+  differences,
+  managedFields,
+} from "./values.ts";
 
 /** All that a decision depends on. */
 export interface Situation {
@@ -74,14 +81,19 @@ const notApplicable: Check = ({ surroundings: { foreignIpam } }) =>
 /** Tells what Enforce would do, by deciding it. */
 const observed: Check = (situation) => {
   if (situation.installation.spec.managementPolicy !== "Observe") return undefined;
-  const { outcome, written } = decideToEnforce(situation);
-  if (outcome.reason === "Succeeded" && written.length === 0) {
+  const { outcome, changes, written } = decideToEnforce(situation);
+  if (outcome.reason === "Succeeded" && Object.keys(changes).length === 0) {
     return nothing("Succeeded", `${outcome.message} (managementPolicy Observe writes nothing)`);
   }
-  const change = written.length > 0 ? `change ${describeDifferences(written)}` : "change nothing";
+  const change = describeWrite(situation.stored, changes, written) ?? "change nothing";
   const end = outcome.reason === "Succeeded" ? "" : ` and end in ${outcome.reason}: ${outcome.message}`;
   return nothing("Observed", `managementPolicy Enforce would ${change}${end}. Observe writes nothing`);
 };
+
+function describeWrite(stored: Situation["stored"], changes: IpamSettings, written: readonly Difference[]) {
+  if (Object.keys(changes).length === 0) return undefined;
+  return stored ? `change ${describeDifferences(written)}` : `create ${describeCreation(changes)}`;
+}
 
 const invalid: Check = ({ installation, stored }) => {
   const changes = changesOf(differences(installation, stored?.spec));
@@ -96,7 +108,7 @@ const locked: Check = ({ installation, stored, surroundings }) => {
   return nothing(
     "DatastoreLocked",
     "Calico's datastore is locked (ClusterInformation default has datastoreReady: false), so nothing is written; " +
-      `waiting to change ${describeDifferences(found) || "nothing but to create the configuration"}`,
+      `waiting to ${describeWrite(stored, Object.fromEntries(managedFields(installation)), found)}`,
   );
 };
 

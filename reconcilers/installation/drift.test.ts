@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { Installation } from "../../src/api/installation.ts";
+import type { IPAMConfiguration } from "../../src/api/v3.ts";
+import { FILE_ANNOTATION } from "../../src/operator/manifest-origin.ts";
 import { aConfiguration, anInstallation, heldBy, NOW } from "../../test/support/installations.ts";
-import { type DriftEntry, judgeDrift } from "./drift.ts";
+import { type DriftEntry, describeDrift, judgeDrift } from "./drift.ts";
 
 const field = "maxBlocksPerHost" as const;
 const stored = (value: number) =>
@@ -42,7 +44,19 @@ describe("drift", () => {
   it("names nobody where no trace was left", () => {
     const object = aConfiguration({ strictAffinity: true });
     const { corrected } = judgeDrift(installed(), [{ field, found: 0, wanted: 8 }], object, NOW);
-    expect(corrected[0]?.manager).toBe("unknown");
+    expect(corrected[0]?.manager).toBe("an unknown writer");
+  });
+
+  it("names the manifest where the store keeps no managers, and a deletion as what it is", () => {
+    const annotations = { [FILE_ANNOTATION]: "../examples/config.yaml" };
+    const fromManifest = aConfiguration({ strictAffinity: true }, { annotations });
+    const difference = { field, found: 0, wanted: 8 } as const;
+    const says = (object: IPAMConfiguration | undefined) =>
+      judgeDrift(installed(), [difference], object, NOW).corrected.map(describeDrift);
+    expect(says(fromManifest)).toEqual([
+      expect.stringMatching(/changed to 0 by its manifest config\.yaml or another program; put back to 8/),
+    ]);
+    expect(says(undefined)).toEqual([expect.stringMatching(/changed to 0 by its deletion; put back to 8/)]);
   });
 
   it("is corrected three times within ten minutes and then no more", () => {

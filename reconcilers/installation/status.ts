@@ -1,5 +1,11 @@
 /** The Installation's status, made anew from what is so now; only times and first contact are carried over. */
-import { type Installation, type InstallationStatus, IPAM_FIELDS, type IpamField } from "../../src/api/installation.ts";
+import {
+  type Installation,
+  type InstallationStatus,
+  IPAM_FIELDS,
+  type IpamField,
+  type IpamSettings,
+} from "../../src/api/installation.ts";
 import type { Condition } from "../../src/api/meta.ts";
 import type { IPAMConfiguration } from "../../src/api/v3.ts";
 import { DEFAULT_CONFIG, effectiveConfig } from "../../src/ipam/config.ts";
@@ -19,6 +25,8 @@ export interface Reconciled {
   readonly drift: DriftVerdict;
   /** What was written because the user asked for it. */
   readonly configured: readonly Difference[];
+  /** What the configuration was created with, where there was none. */
+  readonly created?: IpamSettings | undefined;
   readonly surroundings: Surroundings;
   readonly now: Date;
 }

@@ -32,6 +32,12 @@ export function differences(installation: Installation, stored: IPAMConfiguratio
 export const describeDifferences = (list: readonly Difference[]): string =>
   list.map(({ field, found, wanted }) => `${field} from ${found} to ${wanted}`).join(", ");
 
+/** `the configuration with maxBlocksPerHost: 8`: where none is stored, there is nothing to change from. */
+export const describeCreation = (settings: IpamSettings): string =>
+  `the configuration with ${Object.entries(settings)
+    .map(([field, wanted]) => `${field}: ${wanted}`)
+    .join(", ")}`;
+
 /** The differences as what setIPAMConfig takes. */
 export const changesOf = (list: readonly Difference[]): IpamSettings =>
   Object.fromEntries(list.map(({ field, wanted }) => [field, wanted]));

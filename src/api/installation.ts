@@ -122,7 +122,9 @@ export const installationStatus = z.object({
         name: z.enum(IPAM_FIELDS).describe("The field."),
         found: fieldValue,
         wanted: fieldValue,
-        manager: z.string().describe("Who wrote it, from managedFields; `unknown` where no trace was left."),
+        manager: z
+          .string()
+          .describe("Who wrote it: a manager's name from managedFields, or in words what is known without one."),
         time: z.iso.datetime().describe("When it was last put back."),
         corrections: z
           .array(z.iso.datetime())

@@ -8,7 +8,7 @@ function setUp(options: { colour?: boolean } = {}) {
   const write = (part: string) => {
     text += part;
   };
-  const console = createConsole({ write, nextStep: "Try this.", ...options });
+  const console = createConsole({ write, nextStep: (object) => (object ? "Try this." : "Begin so."), ...options });
   const said = () => {
     const all = text;
     text = "";
@@ -115,7 +115,11 @@ describe("the console", () => {
   test("a missing Installation is explained", () => {
     const { console, said } = setUp();
     console.installation(undefined);
-    expect(said()).toContain("There is no Installation. The stored configuration stays as it is");
+    expect(said()).toMatch(/There is no Installation. The stored configuration stays as it is.*\n\nBegin so\./s);
+    console.installation(installation("0", ready("fine")));
+    expect(said()).toContain("Try this.");
+    console.installation(undefined);
+    expect(said()).not.toContain("Begin so.");
   });
 
   test("a refused file names file, line and rule, and that the last good state holds", () => {
@@ -124,6 +128,8 @@ describe("the console", () => {
     expect(said()).toBe(
       "examples/a.yaml is refused; what was there before stays in force:\n  examples/a.yaml:7  the rule\n",
     );
+    console.file("examples", { type: "accepted", file: "a.yaml" });
+    expect(said()).toBe("examples/a.yaml is accepted again.\n");
     console.file("examples", { type: "created", file: "a.yaml", kind: "Installation", name: "default" });
     expect(said()).toBe("examples/a.yaml: Installation default taken in.\n");
   });

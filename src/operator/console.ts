@@ -16,8 +16,8 @@ export interface Console extends EventRecorder {
 
 export interface ConsoleOptions {
   readonly write: (text: string) => void;
-  /** What to try, after the configuration is shown for the first time. */
-  readonly nextStep: string;
+  /** What to try next; said with the first answer, and once more when an Installation comes after none. */
+  readonly nextStep: (installation: Installation | undefined) => string;
   /** Colours; off where output is no terminal. */
   readonly colour?: boolean;
 }
@@ -46,7 +46,7 @@ export function createConsole({ write, nextStep, colour = false }: ConsoleOption
       say(`\n${answer}`);
       if (fields.length > 0) say(`\n${table(fields, values, paint)}`);
       values = new Map(fields.map(({ name, value }) => [name, value]));
-      if (!guided && fields.length > 0) say(`\n${nextStep}`);
+      if (!guided && (fields.length > 0 || object === undefined)) say(`\n${nextStep(object)}`);
       guided ||= fields.length > 0;
     },
   };
@@ -61,6 +61,7 @@ function nameOf({ kind, metadata }: KubeObject): string {
 const VERBS = { created: "taken in", changed: "change taken in", deleted: "gone, so it is deleted here too" } as const;
 
 function fileLines(folder: string, event: SyncEvent, paint: Paint): string {
+  if (event.type === "accepted") return paint("green", `${folder}/${event.file} is accepted again.`);
   if (event.type !== "refused") return `${folder}/${event.file}: ${event.kind} ${event.name} ${VERBS[event.type]}.`;
   const at = (line?: number) => (line === undefined ? "" : `:${line}`);
   const problems = event.problems.map(({ line, message }) => `  ${folder}/${event.file}${at(line)}  ${message}`);

@@ -10,8 +10,10 @@ import { type Datastore, DatastoreError, isDatastoreError, type Kind } from "../
 import { openEmbedded } from "../datastore/embedded.ts";
 import { type Console, createConsole } from "./console.ts";
 import { openEndpoints } from "./endpoints.ts";
+import { howToBegin, tryIt } from "./first-steps.ts";
 import { errorText } from "./log.ts";
 import { readManifestFolder, watchManifestFolder } from "./manifest-folder.ts";
+import { fileWithin } from "./manifest-origin.ts";
 import { createManifestSync } from "./manifest-sync.ts";
 import { type OperatorProcess, stopping } from "./process.ts";
 import { endsWithin } from "./shutdown.ts";
@@ -23,7 +25,7 @@ export async function runEmbedded(path: string, operator: OperatorProcess): Prom
   const datastore = openEmbedded(path);
   const lost = new AbortController();
   const stop = AbortSignal.any([operator.stop, lost.signal]);
-  const terminal = terminalConsole(options.manifests);
+  const terminal = terminalConsole(path, options.manifests);
   const synced = { files: false };
   const closeEndpoints = await openEndpoints({
     ...operator,
@@ -54,15 +56,20 @@ async function work(datastore: Datastore, terminal: Console, operator: OperatorP
   await aborted(operator.stop);
 }
 
-function terminalConsole(folder: string): Console {
-  const nextStep =
-    `Try it: change a value in ${folder}/installation.yaml and save it. Or break a rule: strictAffinity: false beside\n` +
-    "maxBlocksPerHost: 8 is refused, and the last good configuration stays in force. Ctrl-C ends it.";
+function terminalConsole(path: string, folder: string): Console {
   return createConsole({
     write: (text) => process.stdout.write(text),
-    nextStep,
+    nextStep: (installation) =>
+      installation === undefined
+        ? howToBegin(folder)
+        : tryIt(folder, fileWithin(folderInStore(path, folder), installation)),
     colour: process.stdout.hasColors?.() ?? false,
   });
+}
+
+/** The folder as seen from the store, so that both may be moved together. */
+function folderInStore(path: string, folder: string): string {
+  return relative(dirname(resolve(path)), resolve(folder)) || ".";
 }
 
 interface FollowedFolder {
@@ -82,8 +89,7 @@ function followFolder({ path, datastore, terminal, operator: { options, log, sto
   const folder = options.manifests;
   const sync = createManifestSync({
     datastore,
-    // Seen from the store, so that store and folder may be moved together.
-    folder: relative(dirname(resolve(path)), resolve(folder)) || ".",
+    folder: folderInStore(path, folder),
     tell: (event) => terminal.file(folder, event),
   });
   let told = "";

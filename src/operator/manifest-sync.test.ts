@@ -3,7 +3,8 @@ import { V3_API_VERSION } from "../api/v3.ts";
 import { type Datastore, DatastoreError } from "../datastore/datastore.ts";
 import { openEmbedded } from "../datastore/embedded.ts";
 import type { FileContent } from "./manifest-folder.ts";
-import { createManifestSync, FILE_ANNOTATION, type SyncEvent, UNNAMED_MS } from "./manifest-sync.ts";
+import { FILE_ANNOTATION } from "./manifest-origin.ts";
+import { createManifestSync, type SyncEvent, UNNAMED_MS } from "./manifest-sync.ts";
 
 const installation = (cooldown: number) => `
 apiVersion: ipam-operator.io/v1alpha1
@@ -68,6 +69,16 @@ describe("the store follows the files", () => {
     expect(events).toMatchObject([{ file: "a.yaml", problems: [{ line: 5 }] }]);
     expect(await cooldown()).toBe(1);
     expect(await run({ "a.yaml": installation(3) })).toEqual(["changed Installation default"]);
+  });
+
+  test("a file that is put right again is told as accepted, once, where nothing else tells it", async () => {
+    const { run } = setUp();
+    await run({ "a.yaml": installation(1) });
+    await run({ "a.yaml": installation(5000) });
+    expect(await run({ "a.yaml": installation(1) })).toEqual(["accepted"]);
+    expect(await run({ "a.yaml": `${installation(1)}# a comment` })).toEqual([]);
+    expect(await run({ "a.yaml": installation(1), "b.yaml": "kind: [" })).toEqual(["refused"]);
+    expect(await run({ "a.yaml": installation(1), "b.yaml": pool })).toEqual(["created IPPool p"]);
   });
 
   test("leaves an object alone that another writer changed, until its file changes", async () => {

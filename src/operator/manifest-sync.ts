@@ -7,6 +7,7 @@ import type { Datastore, Stored } from "../datastore/datastore.ts";
 import { isDatastoreError } from "../datastore/datastore.ts";
 import type { FileContent } from "./manifest-folder.ts";
 import { judge, keyOf } from "./manifest-judgement.ts";
+import { FILE_ANNOTATION, fileWithin } from "./manifest-origin.ts";
 import {
   MANIFEST_KINDS,
   type Manifest,
@@ -15,9 +16,6 @@ import {
   type ParsedManifests,
   parseManifests,
 } from "./manifests.ts";
-
-/** On each object that came from a file: folder and name, so that deleting the file deletes the object, also after a restart. */
-export const FILE_ANNOTATION = "ipam-operator.io/manifest-file";
 
 /** An object that no file names any more is deleted after this long: a save may empty or remove its file for a moment. */
 export const UNNAMED_MS = 2000;
@@ -29,7 +27,9 @@ export type SyncEvent =
       readonly kind: ManifestKind;
       readonly name: string;
     }
-  | { readonly type: "refused"; readonly file: string; readonly problems: readonly ManifestProblem[] };
+  | { readonly type: "refused"; readonly file: string; readonly problems: readonly ManifestProblem[] }
+  /** What was refused is right again, and brings nothing that is not stored already. */
+  | { readonly type: "accepted"; readonly file: string };
 
 export interface ManifestSyncOptions {
   readonly datastore: Datastore;
@@ -92,8 +92,8 @@ class FolderSync {
     return lists
       .flatMap(({ items }) => items)
       .flatMap((object) => {
-        const path = object.metadata.annotations?.[FILE_ANNOTATION] ?? "";
-        return path.startsWith(`${folder}/`) ? [{ object, file: path.slice(folder.length + 1) }] : [];
+        const file = fileWithin(folder, object);
+        return file === undefined ? [] : [{ object, file }];
       });
   }
 
@@ -108,9 +108,10 @@ class FolderSync {
   async #apply(file: string, content: FileContent, manifests: readonly Manifest[]): Promise<void> {
     if (this.#applied.get(file) === content) return;
     const problems: ManifestProblem[] = [];
+    let changed = false;
     for (const { object, line } of manifests) {
       try {
-        await this.#applyOne(file, object);
+        changed = (await this.#applyOne(file, object)) || changed;
       } catch (error) {
         // Of no kind: about the store as a whole, so every other object would end the same way.
         if (!isDatastoreError(error) || error.kind === "") throw error;
@@ -119,15 +120,17 @@ class FolderSync {
     }
     if (problems.length > 0) return this.#refuse(file, problems);
     this.#applied.set(file, content);
-    this.#told.delete(file);
+    if (this.#told.delete(file) && !changed) this.#options.tell({ type: "accepted", file });
   }
 
-  async #applyOne(file: string, object: Stored<ManifestKind>): Promise<void> {
+  /** @returns whether something was written, and said */
+  async #applyOne(file: string, object: Stored<ManifestKind>): Promise<boolean> {
     const { datastore, folder, tell } = this.#options;
     const annotations = { ...object.metadata.annotations, [FILE_ANNOTATION]: `${folder}/${file}` };
     const wanted = { ...object, metadata: { ...object.metadata, annotations } } as Stored<ManifestKind>;
     const type = await apply(wanted, datastore);
     if (type !== undefined) tell({ type, file, kind: object.kind, name: object.metadata.name });
+    return type !== undefined;
   }
 
   async #deleteUnnamed(unnamed: readonly Owned[]): Promise<void> {

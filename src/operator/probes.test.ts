@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { type HttpEndpoint, healthReply, monitorLoop, readyReply, serveHttp } from "./probes.ts";
 
 const open: HttpEndpoint[] = [];
@@ -41,17 +41,19 @@ describe("serveHttp", () => {
 
 describe("probes", () => {
   test("a loop blocked for ten seconds is not healthy, and recovers", async () => {
+    vi.useFakeTimers();
     let now = 0;
     const loop = monitorLoop(5, () => now);
     expect(healthReply(loop).status).toBe(200);
     now = 12_005;
     expect(healthReply(loop)).toEqual({ status: 503, body: "the event loop was blocked for 12 s\n" });
-    await new Promise((resolve) => setTimeout(resolve, 8));
+    vi.advanceTimersByTime(5);
     expect(healthReply(loop).status, "the tick after the blockage must not hide it").toBe(503);
     now += 5;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    vi.advanceTimersByTime(5);
     expect(healthReply(loop).status).toBe(200);
     loop.stop();
+    vi.useRealTimers();
   });
 
   test("readiness names everything that is missing", () => {

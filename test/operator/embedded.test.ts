@@ -52,6 +52,8 @@ test("an edit is reconciled, a broken one is refused by rule, file and line, a d
   await edit("{strictAffinity: false, maxBlocksPerHost: 10}");
   await says("examples/installation.yaml:6  MaxBlocksPerHost requires StrictAffinity to be enabled");
   expect(await config()).toMatchObject({ strictAffinity: true, maxBlocksPerHost: 9 });
+  await edit("{strictAffinity: true, maxBlocksPerHost: 9}");
+  await says("examples/installation.yaml is accepted again.");
 
   await rm(join(folder, "examples", "installation.yaml"));
   await says("There is no Installation. The stored configuration stays as it is");
@@ -71,10 +73,25 @@ test("it keeps its configuration over kill -9, and goes on from it", async () =>
   expect(await operator?.metrics()).toContain('controller_runtime_reconcile_errors_total{controller="installation"} 0');
 });
 
+test("what to try names the file that holds the Installation; drift between two manifests names the file", async () => {
+  const write = (file: string, text: string) => writeFile(join(folder, "examples", file), text);
+  await write("my-ipam.yaml", manifest("{ipCooldownSeconds: 60}"));
+  await start();
+  await says("Try it: change a value in examples/my-ipam.yaml and save it.");
+  await write(
+    "config.yaml",
+    "apiVersion: projectcalico.org/v3\nkind: IPAMConfiguration\nmetadata: {name: default}\n" +
+      "spec: {strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5}\n",
+  );
+  await says("was changed to 5 by its manifest config.yaml or another program; put back to 60");
+  expect(await config()).toMatchObject({ ipCooldownSeconds: 60 });
+});
+
 test("without a manifests folder it says so, and picks it up when it comes", async () => {
   await rm(join(folder, "examples"), { recursive: true });
   await start();
   await says("There is no Installation");
+  await says("To begin, save this as examples/installation.yaml:");
   expect(operator?.stderr.join("\n")).toContain("the folder examples does not exist: create it, or name another");
   await mkdir(join(folder, "examples"));
   await edit("{ipCooldownSeconds: 5}");

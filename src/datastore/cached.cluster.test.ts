@@ -36,18 +36,8 @@ describe.each(["v1", "v3"] as const)("on a %s cluster", (flavour) => {
   describeDatastoreContract(`cached, over ${apiGroups[flavour]}`, async () => {
     await wipe();
     const heard = Promise.withResolvers<void>();
-    const datastore = cachedDatastore(
-      (onMalformed) =>
-        openKubernetes({
-          client,
-          flavour,
-          onMalformed: (malformed) => {
-            onMalformed(malformed);
-            heard.resolve();
-          },
-        }),
-      { kinds: EVERY_KIND, signal: new AbortController().signal },
-    );
+    const onMalformed = () => heard.resolve();
+    const datastore = cachedDatastore(openKubernetes({ client, flavour }), { kinds: EVERY_KIND, onMalformed });
     await datastore.synced();
     const putMalformed = async (name: string) => {
       const object = { apiVersion: apiGroups[flavour], kind: "IPAMHandle", metadata: { name }, spec: MALFORMED };

@@ -21,14 +21,8 @@ async function opened() {
   const dir = mkdtempSync(join(tmpdir(), "ipam-cached-"));
   const path = join(dir, "ipam.db");
   const heard = Promise.withResolvers<void>();
-  const open = (onMalformed: Parameters<Parameters<typeof cachedDatastore>[0]>[0]) =>
-    openEmbedded(path, {
-      onMalformed: (malformed) => {
-        onMalformed(malformed);
-        heard.resolve();
-      },
-    });
-  const datastore = cachedDatastore(open, { kinds: EVERY_KIND, signal: new AbortController().signal });
+  const onMalformed = () => heard.resolve();
+  const datastore = cachedDatastore(openEmbedded(path), { kinds: EVERY_KIND, onMalformed });
   await datastore.synced();
   return {
     datastore,
@@ -115,8 +109,8 @@ describe("one kind", () => {
   const errors: unknown[] = [];
   const start = async (kind: Kind, options: Partial<CacheOptions> = {}) => {
     const signal = new AbortController().signal;
-    const onError = (_kind: Kind, error: unknown) => errors.push(error);
-    cached = cachedDatastore(() => behind.datastore, { kinds: [kind], signal, backoff: FAST, onError, ...options });
+    const onError = (_kind: string, error: unknown) => errors.push(error);
+    cached = cachedDatastore(behind.datastore, { kinds: [kind], signal, backoff: FAST, onError, ...options });
     await cached.synced();
     behind.reads = [];
   };
@@ -254,7 +248,7 @@ describe("one kind", () => {
   test("ended before the first list: whoever waits is told", async () => {
     behind.failure = new DatastoreError("NotServed", "IPPool", "", "no such kind");
     const end = new AbortController();
-    cached = cachedDatastore(() => behind.datastore, { kinds: ["IPPool"], signal: end.signal, backoff: FAST });
+    cached = cachedDatastore(behind.datastore, { kinds: ["IPPool"], signal: end.signal, backoff: FAST });
     const synced = cached.synced();
     end.abort();
     await expect(synced).rejects.toThrow("Stopped before IPPool could be listed");

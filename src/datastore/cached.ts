@@ -10,14 +10,17 @@ import {
   type Datastore,
   DatastoreError,
   type DatastoreEvent,
+  type FollowedNodes,
   isDatastoreError,
   type Kind,
   type Listed,
   type ListOptions,
+  type Malformed,
+  type NodeSource,
   type Stored,
   type WatchOptions,
 } from "./datastore.ts";
-import { isMarkedKind, type Malformed } from "./rows.ts";
+import { isMarkedKind } from "./rows.ts";
 
 /**
  * What allocation reads and can act upon late. Handles are not among them, as in Calico: whoever releases by handle must
@@ -31,38 +34,45 @@ export const CACHED_KINDS = [
   "IPReservation",
 ] as const satisfies readonly Kind[];
 
+/** What a cached datastore follows, and whom it tells. */
 export interface CacheOptions {
-  /** Default: {@link CACHED_KINDS}. Of any other kind every read goes to the server. */
+  /** Default: {@link CACHED_KINDS}. Of any other kind every read goes to the server. Nodes are followed besides. */
   readonly kinds?: readonly Kind[];
-  /** Ends the watches; reads then go to the server. */
-  readonly signal: AbortSignal;
-  /** Told why a kind cannot be listed or watched right now; it is tried again, and read from the server meanwhile. */
-  readonly onError?: (kind: Kind, error: unknown) => void;
-  /** Between attempts to list and watch. Default 0.1 s doubling to 30 s. */
+  /** Ends the watches before `close` does; reads then go to the server. */
+  readonly signal?: AbortSignal;
+  /**
+   * Told why a kind (or `Node`) cannot be listed or watched right now; it is tried again, and read from the server
+   * meanwhile. Default: a warning of the process.
+   */
+  readonly onError?: (kind: Kind | "Node", error: unknown) => void;
+  /** Told of each object that a watch passes over because it cannot be read. */
+  readonly onMalformed?: WatchOptions["onMalformed"];
+  /** Between attempts to list and watch, in milliseconds. Default 100 doubling to 30,000. */
   readonly backoff?: BackoffOptions;
 }
 
+/** A datastore whose reads of some kinds, and of nodes, need no request. */
 export interface CachedDatastore extends Datastore {
-  /** Resolves when every kind has been listed once; until then reads go to the server. Rejects when it ends before. */
+  /**
+   * Resolves when everything that is followed was listed once, or may not be (Unauthorized); until then, and for what
+   * may not be, reads go to the server. Rejects when it ends before.
+   */
   synced(): Promise<void>;
 }
 
 const BACKOFF: BackoffOptions = { baseMs: 100, maxMs: 30_000 };
 
 /**
- * Starts to follow the kinds of the datastore that `open` gives; closing the one closes the other. `open` passes
- * `onMalformed` on to the store it opens: an object that has become unreadable must not be read as it was before.
- * Objects are shared by all who read them: change a copy.
+ * Starts to follow the kinds, and the nodes, of a datastore; closing the one closes the other. Objects are shared by all
+ * who read them: change a copy.
  */
-export function cachedDatastore(
-  open: (onMalformed: (malformed: Malformed) => void) => Datastore,
-  options: CacheOptions,
-): CachedDatastore {
-  return new WatchFedDatastore(open, options);
+export function cachedDatastore(store: Datastore, options: CacheOptions = {}): CachedDatastore {
+  return new WatchFedDatastore(store, options);
 }
 
 class WatchFedDatastore implements CachedDatastore {
   readonly description: string;
+  readonly nodes: NodeSource | undefined;
   readonly #store: Datastore;
   readonly #options: CacheOptions;
   readonly #caches: ReadonlyMap<Kind, KindCache<Kind>>;
@@ -70,16 +80,18 @@ class WatchFedDatastore implements CachedDatastore {
   readonly #feeding: Promise<unknown>;
   readonly #listed: Promise<unknown>;
 
-  constructor(open: (onMalformed: (malformed: Malformed) => void) => Datastore, options: CacheOptions) {
+  constructor(store: Datastore, options: CacheOptions) {
     const { kinds = CACHED_KINDS } = options;
     this.#options = options;
     this.#caches = new Map(kinds.map((kind) => [kind, new KindCache<Kind>()]));
-    this.#store = open(({ kind, name }) => this.#caches.get(kind as Kind)?.doubt(name));
-    this.description = this.#store.description;
-    const signal = AbortSignal.any([options.signal, this.#end.signal]);
+    this.#store = store;
+    this.description = store.description;
+    const signal = AbortSignal.any([this.#end.signal, ...(options.signal ? [options.signal] : [])]);
+    const nodes = this.#followNodes(signal);
+    this.nodes = nodes && { ...store.nodes!, get: nodes.get };
     const feeds = Array.from(this.#caches, ([kind, cache]) => this.#feed(kind, cache, signal));
-    this.#feeding = Promise.all(feeds.map(({ ended }) => ended));
-    this.#listed = Promise.all(feeds.map(({ listed }) => listed));
+    this.#feeding = Promise.all([nodes?.ended, ...feeds.map(({ ended }) => ended)]);
+    this.#listed = Promise.all([nodes?.synced(), ...feeds.map(({ listed }) => listed)]);
     this.#listed.catch(() => {}); // nobody may be waiting when it ends unsynced
   }
 
@@ -180,9 +192,23 @@ class WatchFedDatastore implements CachedDatastore {
     }
   }
 
+  #followNodes(signal: AbortSignal): FollowedNodes | undefined {
+    const { backoff = BACKOFF } = this.#options;
+    return this.#store.nodes?.follow({ signal, backoff, onError: (error) => this.#failed("Node", error) });
+  }
+
+  #failed(kind: Kind | "Node", error: unknown): void {
+    const { onError = warnOfFailure } = this.#options;
+    onError(kind, error);
+  }
+
   #feed(kind: Kind, cache: KindCache<Kind>, signal: AbortSignal) {
     const { promise: listed, resolve, reject } = Promise.withResolvers<void>();
-    const { backoff = BACKOFF, onError } = this.#options;
+    const { backoff = BACKOFF } = this.#options;
+    const onMalformed = (malformed: Malformed) => {
+      cache.doubt(malformed.name); // what has become unreadable must not be read as it was before
+      this.#options.onMalformed?.(malformed);
+    };
     const pauses = createBackoff(backoff);
     const run = async () => {
       while (!signal.aborted) {
@@ -190,12 +216,13 @@ class WatchFedDatastore implements CachedDatastore {
           const list = await this.#store.list(kind, { signal });
           cache.replace(list);
           resolve();
-          for await (const event of this.#store.watch(kind, { signal, revision: list.revision })) {
+          for await (const event of this.#store.watch(kind, { signal, revision: list.revision, onMalformed })) {
             cache.take(event);
             pauses.reset();
           }
         } catch (error) {
-          if (!signal.aborted) onError?.(kind, error);
+          if (!signal.aborted) this.#failed(kind, error);
+          if (isDatastoreError(error, "Unauthorized")) resolve();
         }
         cache.unfed();
         await sleep(pauses.next(), signal);
@@ -204,4 +231,8 @@ class WatchFedDatastore implements CachedDatastore {
     };
     return { listed, ended: run() };
   }
+}
+
+function warnOfFailure(kind: Kind | "Node", error: unknown): void {
+  process.emitWarning(`${kind} is read from the server, one request a read: ${(error as Error).message}`);
 }

@@ -3,15 +3,17 @@ import { connect } from "../kube/rest.ts";
 import { chooseApiGroup } from "./api-group.ts";
 import type { Datastore } from "./datastore.ts";
 import type { Flavour } from "./flavours.ts";
-import { type KubernetesOptions, openKubernetes } from "./kubernetes.ts";
+import { openKubernetes } from "./kubernetes.ts";
 
-export interface ConnectOptions extends Pick<KubernetesOptions, "onMalformed"> {
+/** Which cluster, with whose rights, and where its data is. */
+export interface ConnectOptions {
   /** Path of a kubeconfig; needed unless `inCluster`. */
   readonly kubeconfig?: string;
+  /** Context of the kubeconfig. Default: its current one. */
   readonly context?: string;
   /** Use the ServiceAccount of this pod. */
   readonly inCluster?: boolean;
-  /** Default `auto`: CALICO_API_GROUP, a completed migration, then what is served. */
+  /** API group of the data. Default `auto`: CALICO_API_GROUP, a completed migration, then what is served. */
   readonly apiGroup?: "auto" | Flavour;
 }
 
@@ -19,11 +21,11 @@ export interface ConnectOptions extends Pick<KubernetesOptions, "onMalformed"> {
  * The datastore of a cluster; closing it closes the connections.
  * @throws DatastoreError NotServed where no IPAM kinds are installed; KubeError where the kubeconfig is no good
  */
-export async function connectKubernetes({ apiGroup, onMalformed, ...credentials }: ConnectOptions): Promise<Datastore> {
+export async function connectKubernetes({ apiGroup, ...credentials }: ConnectOptions): Promise<Datastore> {
   const client = await connect(credentials);
   try {
     const { flavour } = await chooseApiGroup(client, { flag: apiGroup, env: process.env });
-    return openKubernetes({ client, flavour, ...(onMalformed && { onMalformed }), release: () => client.close() });
+    return openKubernetes({ client, flavour, release: () => client.close() });
   } catch (error) {
     await client.close();
     throw error;

@@ -34,6 +34,15 @@ export interface WatchOptions extends CallOptions {
    * Without it the watch starts with an `Added` per stored object, and lists again by itself.
    */
   readonly revision?: string;
+  /** Told of each object that the watch passes over because it cannot be read. */
+  readonly onMalformed?: ((malformed: Malformed) => void) | undefined;
+}
+
+/** An object that cannot be read, and why. */
+export interface Malformed {
+  readonly kind: string;
+  readonly name: string;
+  readonly reason: string;
 }
 
 /** A list, its objects sorted by name, and the store's revision it is true at. */
@@ -71,7 +80,7 @@ export interface FollowOptions {
   /** Told why the nodes cannot be listed or watched right now; they are read from the server meanwhile. */
   readonly onError?: (error: unknown) => void;
   /** Between attempts to list and watch. Default 0.8 s doubling to 30 s. */
-  readonly backoff?: BackoffOptions;
+  readonly backoff?: BackoffOptions | undefined;
 }
 
 /** Nodes that are followed. */

@@ -7,7 +7,7 @@ import { printJson } from "../kube/json.ts";
 import { collect } from "./contract/collect.ts";
 import { describeDatastoreContract } from "./contract/contract.ts";
 import { blockOf, configurationOf, handleOf, installationOf, MALFORMED } from "./contract/objects.ts";
-import type { Datastore } from "./datastore.ts";
+import type { Datastore, Malformed } from "./datastore.ts";
 import { openEmbedded } from "./embedded.ts";
 import { explained, openDatabase } from "./embedded-database.ts";
 import { Tables } from "./embedded-tables.ts";
@@ -83,8 +83,9 @@ describe("a file", () => {
 
   test("reports to its watcher what it cannot read", async () => {
     const malformed: string[] = [];
-    const datastore = openEmbedded(path, { onMalformed: ({ name, reason }) => malformed.push(`${name}: ${reason}`) });
-    const watch = collect(datastore, "IPAMHandle");
+    const datastore = openEmbedded(path);
+    const onMalformed = ({ name, reason }: Malformed) => malformed.push(`${name}: ${reason}`);
+    const watch = collect(datastore, "IPAMHandle", { onMalformed });
     putRow("broken", MALFORMED);
     await datastore.create(handleOf("a"));
     await watch.until(1);
@@ -103,12 +104,14 @@ describe("the history of changes", () => {
     const datastore = openEmbedded(path, { history: 5 });
     const { revision } = await datastore.list("IPAMHandle");
     await fill(datastore, 6);
-    await expect(collect(datastore, "IPAMHandle", revision).until(1)).rejects.toMatchObject({
+    await expect(collect(datastore, "IPAMHandle", { revision }).until(1)).rejects.toMatchObject({
       code: "Expired",
       message: expect.stringContaining("list again"),
     });
-    await expect(collect(datastore, "IPAMHandle", "1000").until(1)).rejects.toMatchObject({ code: "Expired" });
-    const reachable = collect(datastore, "IPAMHandle", "1");
+    await expect(collect(datastore, "IPAMHandle", { revision: "1000" }).until(1)).rejects.toMatchObject({
+      code: "Expired",
+    });
+    const reachable = collect(datastore, "IPAMHandle", { revision: "1" });
     expect(await reachable.until(5)).toEqual(["h1", "h2", "h3", "h4", "h5"].map((name) => `Added ${name}`));
     await reachable.stop();
     await datastore.close();
@@ -139,7 +142,7 @@ describe("the history of changes", () => {
   test("writes of other kinds do not make an idle watch expire", async () => {
     const datastore = openEmbedded(path, { history: 3 });
     const { revision } = await datastore.list("Installation");
-    const watch = collect(datastore, "Installation", revision);
+    const watch = collect(datastore, "Installation", { revision });
     for (let i = 0; i < 9; i++) {
       await datastore.create(handleOf(`h${i}`));
       await new Promise(setImmediate);

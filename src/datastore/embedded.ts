@@ -22,7 +22,7 @@ import { type Database, dataVersion, explained, openDatabase, snapshot, transact
 import { Feed } from "./embedded-feed.ts";
 import { firstForm, nextForm, parseObject, sameForm, withStatus } from "./embedded-objects.ts";
 import { type ChangeRow, type Row, Tables } from "./embedded-tables.ts";
-import { isMarked, isMarkedKind, type Malformed, revisionOf } from "./rows.ts";
+import { isMarked, isMarkedKind, revisionOf } from "./rows.ts";
 import { problemsOf, validate } from "./validation.ts";
 import { View } from "./view.ts";
 
@@ -31,8 +31,6 @@ export interface EmbeddedOptions {
   readonly clock?: () => Date;
   /** How many changes are kept for watches to go on from. Default 4096. */
   readonly history?: number;
-  /** Told of each object that a watch passes over because it cannot be read. */
-  readonly onMalformed?: (malformed: Malformed) => void;
 }
 
 const HISTORY = 4096;
@@ -125,10 +123,11 @@ class EmbeddedDatastore implements Datastore {
       try {
         if (from === undefined) {
           const { items, malformed, revision } = await this.list(kind);
+          for (const { name, reason } of malformed) options.onMalformed?.({ kind, name, reason });
           yield* view.replace(items, malformed);
           from = revision;
         }
-        yield* this.#follow(kind, view, Number(from), options.signal);
+        yield* this.#follow(kind, view, Number(from), options);
       } catch (error) {
         // A watch that began with everything can list again; one that goes on from the caller's list cannot.
         if (!isDatastoreError(error, "Expired") || options.revision !== undefined) throw error;
@@ -147,13 +146,13 @@ class EmbeddedDatastore implements Datastore {
     kind: K,
     view: View<K>,
     from: number,
-    signal: AbortSignal,
+    { signal, onMalformed }: WatchOptions,
   ): AsyncGenerator<DatastoreEvent<K>> {
     let at = from;
     while (!signal.aborted) {
       const { changes, revision } = this.#changesAfter(kind, at);
       for (const change of changes) {
-        const event = this.#seen(kind, view, change);
+        const event = this.#seen(kind, view, change, onMalformed);
         at = change.revision;
         if (event !== undefined) yield event;
         if (signal.aborted) return;
@@ -165,11 +164,16 @@ class EmbeddedDatastore implements Datastore {
   }
 
   /** What the watcher is told of one change; of an object that cannot be read, at most that it is gone. */
-  #seen<K extends Kind>(kind: K, view: View<K>, { type, ...row }: ChangeRow): DatastoreEvent<K> | undefined {
+  #seen<K extends Kind>(
+    kind: K,
+    view: View<K>,
+    { type, ...row }: ChangeRow,
+    onMalformed: WatchOptions["onMalformed"],
+  ): DatastoreEvent<K> | undefined {
     try {
       return view.take(type, this.#read(kind, row));
     } catch (error) {
-      this.#options.onMalformed?.({ kind, name: row.name, reason: (error as Error).message });
+      onMalformed?.({ kind, name: row.name, reason: (error as Error).message });
       return type === "DELETED" ? view.drop(row.name) : undefined;
     }
   }

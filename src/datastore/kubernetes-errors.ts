@@ -1,7 +1,6 @@
 /** Turns what the API server, or the conversion, says into the datastore's closed list of errors. */
 import { ConversionError } from "../api/conversion.ts";
-import type { Resource } from "../api/resources.ts";
-import { isKubeError, type KubeError, type KubeErrorCode } from "../kube/types.ts";
+import { isKubeError, type KubeError, type KubeErrorCode, type ResourceType } from "../kube/types.ts";
 import { DatastoreError, type DatastoreErrorCode } from "./datastore.ts";
 
 const CODES: Readonly<Record<KubeErrorCode, DatastoreErrorCode>> = {
@@ -21,7 +20,7 @@ const CODES: Readonly<Record<KubeErrorCode, DatastoreErrorCode>> = {
 };
 
 /** The datastore's error for a failed call; what is neither the server's nor a conversion's stays as it is. */
-export function datastoreError(error: unknown, resource: Resource, name: string): unknown {
+export function datastoreError(error: unknown, resource: ResourceType, name: string): unknown {
   if (error instanceof ConversionError) {
     return new DatastoreError("Invalid", resource.kind, name, error.message, { cause: error });
   }
@@ -53,15 +52,14 @@ function onlyCauseIs(error: KubeError, field: string): boolean {
   return causes.length > 0 && causes.every((cause) => cause.field === field);
 }
 
-function notServed({ kind, plural, group, version }: Resource): string {
+function notServed({ kind, plural, group, version }: ResourceType): string {
   return `${kind} (${group}/${version}) is not served by the cluster: install the CRD ${plural}.${group}`;
 }
 
 /** Admission refuses with the same status as RBAC; only RBAC's refusal is mended by granting something. */
-const DENIED_BY_RBAC = /User ".*" cannot /;
+const DENIED_BY_RBAC = /User ".*" cannot (\w+) /;
 
-function adviceFor(code: DatastoreErrorCode, { plural, group }: Resource, message: string): string {
-  return code === "Unauthorized" && DENIED_BY_RBAC.test(message)
-    ? `. Grant this user the verb on ${plural}.${group}`
-    : "";
+function adviceFor(code: DatastoreErrorCode, { plural, group }: ResourceType, message: string): string {
+  const [, verb] = (code === "Unauthorized" && DENIED_BY_RBAC.exec(message)) || [];
+  return verb === undefined ? "" : `. Grant this user "${verb}" on ${group ? `${plural}.${group}` : plural}`;
 }

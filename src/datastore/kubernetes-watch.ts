@@ -4,13 +4,11 @@ import { createBackoff, sleep } from "../kube/backoff.ts";
 import { isKubeError, type KubeClient, type KubeWatchEvent } from "../kube/types.ts";
 import type { DatastoreEvent, Kind, Stored, WatchOptions } from "./datastore.ts";
 import type { Codec } from "./flavours.ts";
-import type { Malformed } from "./rows.ts";
 import { View } from "./view.ts";
 
 export interface RowWatch<K extends Kind> extends WatchOptions {
   readonly client: KubeClient;
   readonly codec: Codec<K>;
-  readonly onMalformed?: ((malformed: Malformed) => void) | undefined;
 }
 
 const PAUSE = { baseMs: 100, maxMs: 30_000 };

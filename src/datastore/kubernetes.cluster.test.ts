@@ -8,7 +8,7 @@ import type { KubeClient } from "../kube/types.ts";
 import { collect } from "./contract/collect.ts";
 import { describeDatastoreContract } from "./contract/contract.ts";
 import { affinityOf, blockOf, configurationOf, handleOf, MALFORMED, poolOf, samples } from "./contract/objects.ts";
-import type { Datastore, Kind } from "./datastore.ts";
+import type { Datastore, Kind, Malformed } from "./datastore.ts";
 import { apiGroups, codecOf, type Flavour } from "./flavours.ts";
 import { openKubernetes } from "./kubernetes.ts";
 import { marked } from "./rows.ts";
@@ -228,7 +228,7 @@ describe.each(["v1", "v3"] as const)("on a %s cluster", (flavour) => {
     test("410 for a watch from the caller's list is the caller's: Expired", async () => {
       proxy.expireWatch({ path: path() }, 1, { inStream: true });
       const { revision } = await datastore.list("IPPool");
-      await expect(collect(datastore, "IPPool", revision).until(1)).rejects.toMatchObject({ code: "Expired" });
+      await expect(collect(datastore, "IPPool", { revision }).until(1)).rejects.toMatchObject({ code: "Expired" });
     });
 
     test("ends with Unauthorized where it is refused", async () => {
@@ -240,8 +240,8 @@ describe.each(["v1", "v3"] as const)("on a %s cluster", (flavour) => {
 
     test("reports what it cannot read and goes on", async () => {
       const malformed: string[] = [];
-      const reporting = openKubernetes({ client, flavour, onMalformed: ({ name }) => malformed.push(name) });
-      const watch = collect(reporting, "IPAMHandle");
+      const onMalformed = ({ name }: Malformed) => malformed.push(name);
+      const watch = collect(datastore, "IPAMHandle", { onMalformed });
       const { apiVersion, kind } = { apiVersion: apiGroups[flavour], kind: "IPAMHandle" };
       await client.create<KubeObject>(resource("IPAMHandle"), {
         apiVersion,

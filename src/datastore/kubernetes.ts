@@ -14,19 +14,19 @@ import {
   type Kind,
   type Listed,
   type ListOptions,
+  type NodeSource,
   type Stored,
   type WatchOptions,
 } from "./datastore.ts";
 import { apiGroups, type Codec, codecOf, type Flavour } from "./flavours.ts";
 import { datastoreError } from "./kubernetes-errors.ts";
+import { clusterNodes } from "./kubernetes-nodes.ts";
 import { watchRows } from "./kubernetes-watch.ts";
-import { byName, isMarked, isMarkedKind, type Malformed, marked, revisionOf, withOwnLabels } from "./rows.ts";
+import { byName, isMarked, isMarkedKind, marked, revisionOf, withOwnLabels } from "./rows.ts";
 
 export interface KubernetesOptions {
   readonly client: KubeClient;
   readonly flavour: Flavour;
-  /** Told of each object that a watch passes over because it cannot be read. */
-  readonly onMalformed?: (malformed: Malformed) => void;
   /** Run by `close`. Default: nothing, the client stays its owner's. */
   readonly release?: () => Promise<void>;
 }
@@ -38,6 +38,7 @@ export function openKubernetes(options: KubernetesOptions): Datastore {
 
 class KubernetesDatastore implements Datastore {
   readonly description: string;
+  readonly nodes: NodeSource;
   readonly #options: KubernetesOptions;
   readonly #client: KubeClient;
 
@@ -45,6 +46,7 @@ class KubernetesDatastore implements Datastore {
     this.description = apiGroups[options.flavour];
     this.#options = options;
     this.#client = options.client;
+    this.nodes = clusterNodes(options.client);
   }
 
   async get<K extends Kind>(kind: K, name: string, options?: CallOptions): Promise<Stored<K>> {
@@ -104,9 +106,8 @@ class KubernetesDatastore implements Datastore {
 
   async *watch<K extends Kind>(kind: K, options: WatchOptions): AsyncGenerator<DatastoreEvent<K>> {
     const codec = codecOf(this.#options.flavour, kind);
-    const { onMalformed } = this.#options;
     try {
-      yield* watchRows({ client: this.#client, codec, onMalformed, ...options });
+      yield* watchRows({ client: this.#client, codec, ...options });
     } catch (error) {
       if (!options.signal.aborted) throw datastoreError(error, codec.resource, "");
     }

@@ -7,13 +7,6 @@ import { DatastoreError, type Kind, type Stored } from "./datastore.ts";
 /** The kinds that are marked as deleted before they are removed. */
 export type MarkedKind = (typeof SOFT_DELETED_KINDS)[number];
 
-/** An object that cannot be read, and why. */
-export interface Malformed {
-  readonly kind: string;
-  readonly name: string;
-  readonly reason: string;
-}
-
 /** Whether objects of this kind are marked as deleted before they are removed. */
 export function isMarkedKind(kind: Kind): kind is MarkedKind {
   return (SOFT_DELETED_KINDS as readonly Kind[]).includes(kind);

@@ -13,7 +13,7 @@ import { type Context, saidOnce, sequenceNumbers } from "./context.ts";
 import { garbageCollectColdIPs } from "./cooldown.ts";
 import { type BlockArgs, type EnsuredBlocks, ensureBlock } from "./ensure-block.ts";
 import { type AssignmentAttributes, getAssignmentAttributes, ipsByHandle } from "./lookup.ts";
-import { anyNode, type NodeReader } from "./nodes.ts";
+import { anyNode, type NodeReader, readOnce } from "./nodes.ts";
 import {
   type AttributeOwner,
   type OwnerAttributePreconditions,
@@ -39,7 +39,10 @@ export interface IpamOptions {
   readonly clock?: () => Date;
   /** Where a host starts in a pool. Default: at a hash of its name. */
   readonly blockOrder?: BlockOrder;
-  /** Reads a Node, for pools' node selectors. Default, for where there are none: every host exists and has no labels. */
+  /**
+   * Reads a Node: once per call, where a pool has a node selector, or the host has no block yet and must exist. Default:
+   * the nodes of the datastore's cluster; where it is none's, every host exists and has no labels.
+   */
   readonly nodes?: NodeReader;
   /** The calling host is a Windows node, where strictAffinity must be true. Default: whether this process runs on Windows. */
   readonly windowsHost?: boolean;
@@ -133,16 +136,18 @@ export interface Ipam {
 /** Opens the library over a datastore, which stays the caller's to close. */
 export function createIpam(options: IpamOptions): Ipam {
   const { datastore, windowsHost = process.platform === "win32", clock = () => new Date() } = options;
-  const { nodes = anyNode, blockOrder = hashedOrder } = options;
+  const { nodes = datastore.nodes?.get ?? anyNode, blockOrder = hashedOrder } = options;
   const warn = saidOnce(options.warn ?? ((message) => process.emitWarning(message)));
   const hostname = () => options.hostname ?? osHostname().trim().toLowerCase();
   const firstSequenceNumber = sequenceNumbers(clock);
   const context: Context = { datastore, clock, blockOrder, nodes, windowsHost, hostname, warn, firstSequenceNumber };
+  /** For calls that may ask for a node more than once. */
+  const readingOnce = () => ({ ...context, nodes: readOnce(nodes) });
   return {
-    autoAssign: (args, call = {}) => autoAssign(context, args, call),
+    autoAssign: (args, call = {}) => autoAssign(readingOnce(), args, call),
     assignIP: (args, call = {}) => assignIP(context, args, call),
-    releaseIPs: (releases, call = {}) => releaseIPs(context, releases, call),
-    releaseByHandle: (handleID, call = {}) => releaseByHandle(context, handleID, call),
+    releaseIPs: (releases, call = {}) => releaseIPs(readingOnce(), releases, call),
+    releaseByHandle: (handleID, call = {}) => releaseByHandle(readingOnce(), handleID, call),
     ipsByHandle: (handleID, call = {}) => ipsByHandle(context, handleID, call),
     getAssignmentAttributes: (ip, call = {}) => getAssignmentAttributes(context, ip, call),
     claimAffinity: (cidr, affinity, call = {}) => claimAffinity(context, cidr, affinity, call),
@@ -151,7 +156,7 @@ export function createIpam(options: IpamOptions): Ipam {
     releasePoolAffinities: (cidr, call = {}) => releasePoolAffinities(context, cidr, call),
     releaseBlockAffinity: (block, mustBeEmpty, call = {}) => releaseBlockAffinity(context, block, mustBeEmpty, call),
     removeIPAMHost: (affinity, call = {}) => releaseHostAffinities(context, affinity, false, call),
-    ensureBlock: (args, call = {}) => ensureBlock(context, args, call),
+    ensureBlock: (args, call = {}) => ensureBlock(readingOnce(), args, call),
     upgradeHost: (node, call = {}) => upgradeHost(context, node, call),
     garbageCollectColdIPs: (config, block, call = {}) => garbageCollectColdIPs(context, config, block, call),
     setOwnerAttributes: (ip, handleID, updates, preconditions = {}, call = {}) =>

@@ -1,4 +1,4 @@
-/** What pools are selected by: labels of nodes and of namespaces. Nodes are read through a function the caller gives. */
+/** What pools are selected by: the labels of nodes. Nodes are read through a function. */
 
 import type { Labelled, Labels } from "../api/selector-node.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
@@ -14,7 +14,17 @@ export const anyNode: NodeReader = async () => ({});
 
 const CALICO_LABELS = "projectcalico.org/labels";
 
-/** A node's labels: those Calico keeps in an annotation, overlaid by Kubernetes' own. */
+/** The same reader for the length of one call: each node is read once. */
+export function readOnce(nodes: NodeReader): NodeReader {
+  const begun = new Map<string, Promise<Labelled | undefined>>();
+  return (name, options) => {
+    const node = begun.get(name) ?? nodes(name, options);
+    begun.set(name, node);
+    return node;
+  };
+}
+
+/** A node's labels: those Calico keeps in an annotation, overlaid by Kubernetes' own. @throws IpamError InvalidArgument */
 export function nodeLabels(node: Labelled): Labels {
   const { labels = {}, annotations = {} } = node.metadata ?? {};
   return { ...annotated(annotations[CALICO_LABELS]), ...labels };
@@ -22,10 +32,19 @@ export function nodeLabels(node: Labelled): Labels {
 
 function annotated(text: string | undefined): Labels {
   if (text === undefined) return {};
+  const labels = parsed(text) ?? {};
+  const isMap = typeof labels === "object" && !Array.isArray(labels);
+  if (isMap && Object.values(labels).every((label) => typeof label === "string")) return labels as Labels;
+  throw new IpamError(
+    "InvalidArgument",
+    `the node's annotation ${CALICO_LABELS} is no JSON map of texts, such as {"rack":"r1"}: ${text}. Correct it on the node`,
+  );
+}
+
+function parsed(text: string): unknown {
   try {
-    return JSON.parse(text) as Labels;
-  } catch (cause) {
-    const message = `the node's annotation ${CALICO_LABELS} is no JSON map: ${text}`;
-    throw new IpamError("InvalidArgument", message, { cause });
+    return JSON.parse(text);
+  } catch {
+    return text; // which is no map
   }
 }

@@ -7,8 +7,7 @@ import { replayScenarios } from "./replay.ts";
 let store: CachedDatastore;
 afterEach(() => store.close());
 const open = async () => {
-  const { signal } = new AbortController();
-  store = cachedDatastore((onMalformed) => openEmbedded(":memory:", { onMalformed }), { signal });
+  store = cachedDatastore(openEmbedded(":memory:"));
   await store.synced();
   return store;
 };

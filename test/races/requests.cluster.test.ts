@@ -1,4 +1,4 @@
-/** What calls of a long-lived process cost, counted in requests on a real API server in both generations (never in time). */
+/** What calls cost, counted in requests on a real API server in both generations (never in time). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CachedDatastore, cachedDatastore } from "../../src/datastore/cached.ts";
 import { openKubernetes } from "../../src/datastore/kubernetes.ts";
@@ -8,6 +8,8 @@ import type { KubeClient } from "../../src/kube/types.ts";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { type FaultProxy, startFaultProxy } from "../faults/proxy.ts";
 import { pool } from "../support/ipam-data.ts";
+
+const NODE = JSON.stringify({ apiVersion: "v1", kind: "Node", metadata: { name: "host-a", labels: { rack: "r1" } } });
 
 describe.each(["v1", "v3"] as const)("%s", (flavour) => {
   let cluster: ControlPlane;
@@ -19,9 +21,9 @@ describe.each(["v1", "v3"] as const)("%s", (flavour) => {
     cluster = await startControlPlane({ crds: flavour });
     proxy = await startFaultProxy(cluster);
     client = await connect({ kubeconfig: proxy.kubeconfig });
-    const signal = new AbortController().signal;
-    datastore = cachedDatastore(() => openKubernetes({ client, flavour }), { signal });
+    datastore = cachedDatastore(openKubernetes({ client, flavour }));
     await datastore.synced();
+    await cluster.kubectlOk(["create", "-f", "-"], { input: NODE });
     await datastore.create(pool("pool-a", "10.0.0.0/16"));
     ipam = createIpam({ datastore, hostname: "host-a" });
   });
@@ -56,5 +58,25 @@ describe.each(["v1", "v3"] as const)("%s", (flavour) => {
     await warm();
     const requests = await requestsOf(() => ipam.releaseByHandle("released"));
     expect(requests).toEqual(["GET ipamhandles", "PUT ipamblocks", "PUT ipamhandles", "DELETE ipamhandles"]);
+  });
+
+  test("a short-lived process reads no node while no pool has a selector, and then one per call", async () => {
+    const short = createIpam({ datastore: openKubernetes({ client, flavour }), hostname: "host-a" });
+    const nodeReads = async () => {
+      const args = { num4: 1, num6: 1, intendedUse: "Workload" } as const;
+      const requests = await requestsOf(() => short.autoAssign(args));
+      return requests.filter((request) => request === "GET host-a").length; // /api/v1/nodes/host-a
+    };
+    await datastore.create(pool("pool-b", "fd00::/112"));
+    await nodeReads(); // the host's first block of the family: it must exist
+    expect(await nodeReads()).toBe(0);
+    await datastore.create(pool("pool-c", "10.1.0.0/16", { nodeSelector: 'rack == "r1"' }));
+    await datastore.create(pool("pool-d", "fd01::/112", { nodeSelector: 'rack == "r1"' }));
+    expect(await nodeReads()).toBe(1);
+  });
+
+  test("a long-lived one follows the nodes: selectors cost no request", async () => {
+    await warm();
+    expect(await requestsOf(() => assign("fourth"))).toEqual(["POST ipamhandles", "PUT ipamblocks"]);
   });
 });

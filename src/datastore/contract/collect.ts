@@ -1,5 +1,5 @@
 /** Gathers what a watch shows, for the contract suite. */
-import type { Datastore, DatastoreEvent, Kind } from "../datastore.ts";
+import type { Datastore, DatastoreEvent, Kind, WatchOptions } from "../datastore.ts";
 
 export interface Collected<K extends Kind> {
   readonly events: readonly DatastoreEvent<K>[];
@@ -10,13 +10,16 @@ export interface Collected<K extends Kind> {
 }
 
 /** Starts a watch and keeps its events. */
-export function collect<K extends Kind>(datastore: Datastore, kind: K, revision?: string): Collected<K> {
+export function collect<K extends Kind>(
+  datastore: Datastore,
+  kind: K,
+  options: Omit<WatchOptions, "signal"> = {},
+): Collected<K> {
   const events: DatastoreEvent<K>[] = [];
   const abort = new AbortController();
   let arrived = Promise.withResolvers<void>();
   const run = async () => {
-    const options = { signal: abort.signal, ...(revision !== undefined && { revision }) };
-    for await (const event of datastore.watch(kind, options)) {
+    for await (const event of datastore.watch(kind, { signal: abort.signal, ...options })) {
       events.push(event);
       arrived.resolve();
       arrived = Promise.withResolvers();

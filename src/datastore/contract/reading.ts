@@ -1,6 +1,7 @@
 /** The contract of lists and watches. */
 import { describe, expect, test } from "vitest";
 import { affinityLabels } from "../../api/names.ts";
+import type { Malformed } from "../datastore.ts";
 import { marked } from "../rows.ts";
 import { collect } from "./collect.ts";
 import { affinityOf, configurationOf, handleOf, poolOf } from "./objects.ts";
@@ -43,7 +44,7 @@ export function describeReading(at: Current): void {
       const created = await at.datastore.create(poolOf("pool-a", "10.0.0.0/16"));
       const { revision } = await at.datastore.list("IPPool");
       const updated = await at.datastore.update(withSpec(created, { disabled: true }));
-      const watch = collect(at.datastore, "IPPool", revision);
+      const watch = collect(at.datastore, "IPPool", { revision });
       await watch.until(1);
       await at.datastore.delete(updated);
       expect(await watch.until(2)).toEqual(["Modified pool-a", "Deleted pool-a"]);
@@ -70,11 +71,17 @@ export function describeReading(at: Current): void {
       await watch.stop();
     });
 
-    test("passes over a malformed object", async () => {
-      const watch = collect(at.datastore, "IPAMHandle");
-      await at.putMalformed("broken");
-      await at.datastore.create(handleOf("kept"));
-      expect(await watch.until(1)).toEqual(["Added kept"]);
+    test("passes over a malformed object and tells of it, whether it was there before or comes", async () => {
+      const told: string[] = [];
+      const onMalformed = ({ kind, name }: Malformed) => told.push(`${kind} ${name}`);
+      await at.putMalformed("before");
+      const watch = collect(at.datastore, "IPAMHandle", { onMalformed });
+      await at.datastore.create(handleOf("first"));
+      expect(await watch.until(1)).toEqual(["Added first"]);
+      await at.putMalformed("later");
+      await at.datastore.create(handleOf("second"));
+      expect(await watch.until(2)).toEqual(["Added first", "Added second"]);
+      expect(told).toEqual(["IPAMHandle before", "IPAMHandle later"]);
       await watch.stop();
     });
 

@@ -25,9 +25,9 @@ const options: RacerOptions = JSON.parse(process.argv[2] ?? "");
 const { host, journal, flavour } = options;
 const client = await connect({ kubeconfig: options.kubeconfig });
 const direct = openKubernetes({ client, flavour });
-const cache = options.cached ? cachedDatastore(() => direct, { signal: new AbortController().signal }) : undefined;
+const cache = options.cached ? cachedDatastore(direct) : undefined;
 await cache?.synced();
-const ipam = createIpam({ datastore: cache ?? direct, hostname: host, warn: () => {} });
+const ipam = createIpam({ datastore: cache ?? direct, hostname: host, nodes: async () => ({}), warn: () => {} });
 
 const before = readJournal(journal);
 const { held: left, uncertain: unfinished } = holdingsOf(before);

@@ -144,7 +144,7 @@ describe.each(GENERATIONS)("%s", (flavour) => {
     const expected = new Map(held);
     expect([...now].filter(([ip, handle]) => !expected.has(ip) && !uncertain.has(handle ?? ""))).toEqual([]);
 
-    const ipam = createIpam({ datastore, hostname: "host-a" });
+    const ipam = createIpam({ datastore, hostname: "host-a", nodes: async () => ({}) });
     for (const handle of new Set([...uncertain, ...held.map(([, handle]) => handle)])) {
       await ipam.releaseByHandle(handle).catch((error: unknown) => {
         if (!isIpamError(error, "NotFound")) throw error;

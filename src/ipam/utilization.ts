@@ -1,5 +1,5 @@
 /** How full pools and blocks are. Stored data is counted as it is: what cools down is in use, and counted beside it. */
-import type { IPAMBlock } from "../api/v3.ts";
+import type { IPAMBlock, IPPool } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import { type AddressSet, addressSet, sizeOfDifference, union } from "../net/address-set.ts";
@@ -9,7 +9,7 @@ import { type Context, listBlocks, listPools, listReservations } from "./context
 import { type Pool, poolsOf } from "./pools.ts";
 import { reservedIn, saturated } from "./reserved.ts";
 
-/** Counts of addresses; none is above 2^63-1. */
+/** Counts of addresses; from getUtilization none is above 2^63-1. */
 export interface Utilization {
   readonly cidr: string;
   readonly capacity: bigint;
@@ -43,19 +43,38 @@ export async function getUtilization(
   { pools: wanted = [] }: GetUtilizationArgs,
   options: CallOptions,
 ): Promise<PoolUtilization[]> {
-  const pools = poolsOf(await listPools(context, options));
+  const pools = await listPools(context, options);
   const reserved = await listReservations(context, options);
   const { blocks } = await listBlocks(context, options);
-  const ofPool = new Map<Pool | undefined, IPAMBlock[]>();
-  for (const block of blocks) {
-    const pool = pools.find(({ cidr }) => overlaps(cidr, rangeOf(block)));
-    ofPool.set(pool, [...(ofPool.get(pool) ?? []), block]);
-  }
+  const rows = utilizationOf(pools, blocks, reserved, wanted);
+  return rows.map((row) => ({ ...saturatedCounts(row), blocks: row.blocks.map(saturatedCounts) }));
+}
+
+/** The same of objects at hand, and exact: a /48 has more addresses than 63 bits count. Blocks must be sound. */
+export function utilizationOf(
+  sources: readonly IPPool[],
+  blocks: readonly IPAMBlock[],
+  reserved: AddressSet,
+  wanted: readonly string[] = [],
+): PoolUtilization[] {
+  const pools = poolsOf(sources);
+  const ofPool = Map.groupBy(blocks, (block) => pools.find(({ cidr }) => overlaps(cidr, rangeOf(block))));
   const isWanted = ({ name, source }: Pool) => wanted.includes(name) || wanted.includes(source.spec.cidr);
   const rows = pools
     .filter((pool) => wanted.length === 0 || isWanted(pool))
     .map((pool) => poolUtilization(pool, ofPool.get(pool) ?? [], reserved));
   return wanted.length > 0 ? rows : [...rows, ...orphans(ofPool.get(undefined) ?? [], reserved)];
+}
+
+function saturatedCounts<T extends Utilization>(row: T): T {
+  return {
+    ...row,
+    capacity: saturated(row.capacity),
+    inUse: saturated(row.inUse),
+    reserved: saturated(row.reserved),
+    available: saturated(row.available),
+    inCooldown: saturated(row.inCooldown),
+  };
 }
 
 function blockUtilization(block: IPAMBlock, reserved: AddressSet): BlockUtilization {
@@ -80,11 +99,11 @@ function poolUtilization({ name, cidr }: Pool, stored: readonly IPAMBlock[], res
   return {
     name,
     cidr: formatCidr(cidr),
-    capacity: saturated(size(cidr)),
-    inUse: saturated(sum(({ inUse }) => inUse)),
-    reserved: saturated(reservedIn(cidr, reserved)),
-    available: saturated(sum(({ available }) => available) + sizeOfDifference(addressSet([cidr]), taken)),
-    inCooldown: saturated(sum(({ inCooldown }) => inCooldown)),
+    capacity: size(cidr),
+    inUse: sum(({ inUse }) => inUse),
+    reserved: reservedIn(cidr, reserved),
+    available: sum(({ available }) => available) + sizeOfDifference(addressSet([cidr]), taken),
+    inCooldown: sum(({ inCooldown }) => inCooldown),
     blocks,
   };
 }

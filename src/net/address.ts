@@ -30,6 +30,13 @@ export function formatAddress(address: Address): string {
   return ipaddr.fromByteArray([...Buffer.from(hex, "hex")]).toString();
 }
 
+/** The canonical form of an address's text; undefined where the text is none. */
+export function canonicalAddress(text: string): string | undefined {
+  const address = parseAddress(text);
+  if (address?.version === 4) return text; // it has no other form
+  return address && formatAddress(address);
+}
+
 function fromBytes(version: IpVersion, bytes: number[]): Address {
   return { version, value: BigInt(`0x${Buffer.from(bytes).toString("hex")}`) };
 }

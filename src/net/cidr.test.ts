@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Address, formatAddress, parseAddress, width } from "./address.ts";
+import { type Address, canonicalAddress, formatAddress, parseAddress, width } from "./address.ts";
 import { canonicalCidr, cidrOf, contains, formatCidr, overlaps, parseCidr, size } from "./cidr.ts";
 
 const version = fc.constantFrom(4 as const, 6 as const);
@@ -25,9 +25,18 @@ describe("addresses", () => {
     fc.assert(
       fc.property(fc.oneof(address, sparse), (a) => {
         expect(parseAddress(formatAddress(a))).toEqual(a);
+        expect(canonicalAddress(formatAddress(a))).toBe(formatAddress(a));
       }),
     );
   });
+
+  test.each([
+    ["FD00:0::1", "fd00::1"],
+    ["10.0.0.1", "10.0.0.1"],
+    ["10.0.0.01", undefined],
+    ["10.0.0.1/32", undefined],
+    ["", undefined],
+  ])("canonical form of %j is %s", (text, canonical) => expect(canonicalAddress(text)).toBe(canonical));
 
   test("nothing is an address that the C library refuses", () => {
     const odd = fc.string({ unit: fc.constantFrom(..."0123456789abfF:.%/x "), maxLength: 24 });

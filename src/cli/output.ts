@@ -1,0 +1,60 @@
+/** What a reading verb answers, in every form it can be printed in. The JSON is the documented one; tables are for people. */
+import { type Column, tableText } from "./table.ts";
+import { visible } from "./visible.ts";
+
+export const FORMATS = ["table", "wide", "json", "yaml", "name"] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** How the JSON of every verb says what it is. */
+export const OUTPUT_VERSION = "ipamctl.ipam-operator.io/v1alpha1";
+
+export interface Output {
+  /** Kind of the JSON document: `PoolList`. */
+  readonly kind: string;
+  /** Its other fields. */
+  readonly value: Readonly<Record<string, unknown>>;
+  /** For `-o name`, a line each. */
+  readonly names: readonly string[];
+  text(style: TextStyle): string;
+}
+
+export interface TextStyle {
+  readonly wide: boolean;
+  readonly headers: boolean;
+}
+
+/** A list of rows as an answer: a table of `columns`, or `{ items: rows }`. */
+export function listing<T extends object>(
+  kind: string,
+  items: readonly T[],
+  columns: readonly Column<T>[],
+  name: (row: T) => string,
+): Output {
+  return {
+    kind,
+    value: { items },
+    names: items.map(name),
+    text: ({ wide, headers }) => tableText(items, wide ? columns : columns.filter((column) => !column.wide), headers),
+  };
+}
+
+export interface PrintOptions {
+  readonly format: Format;
+  readonly headers: boolean;
+}
+
+/** The text of an answer, ending in a line feed; empty where there is nothing to say. */
+export async function printed(output: Output, { format, headers }: PrintOptions): Promise<string> {
+  const { kind, value, names } = output;
+  if (format === "name") return names.map((name) => `${visible(name)}\n`).join("");
+  if (format === "table" || format === "wide") return output.text({ wide: format === "wide", headers });
+  const document = { apiVersion: OUTPUT_VERSION, kind, ...value };
+  if (format === "json") return `${json(document)}\n`;
+  const { stringify } = await import("yaml");
+  return stringify(JSON.parse(json(document)), { lineWidth: 0 });
+}
+
+/** A count of addresses or a sequence number may be beyond what other programs' numbers hold: they are text. */
+function json(value: unknown): string {
+  return JSON.stringify(value, (_key, part) => (typeof part === "bigint" ? part.toString() : part), 2);
+}

@@ -1,7 +1,8 @@
 /** The operator's entry: reads the flags, says where it works and why, and runs until it is asked to stop. */
+import { strangeVariables } from "./operator/environment.ts";
 import { createLogger, type LogEncoding } from "./operator/log.ts";
-import { type OperatorOptions, parseOptions, UsageError } from "./operator/options.ts";
-import { choosePlace, kubeconfigHint, type Place } from "./operator/place.ts";
+import { type OperatorOptions, parseOptions, UsageError, VARIABLES } from "./operator/options.ts";
+import { choosePlace, kubeconfigHint, newStoreHint, type Place } from "./operator/place.ts";
 import { createProcess } from "./operator/process.ts";
 import { stopOnSignals } from "./operator/shutdown.ts";
 import { VERSION } from "./operator/version.ts";
@@ -21,6 +22,7 @@ async function main(argv: readonly string[]): Promise<number> {
 async function run(options: OperatorOptions, place: Place): Promise<number> {
   const level = options.logLevel ?? (place.kind === "embedded" ? "warn" : "info");
   const log = createLogger({ level, encoding: options.logEncoding ?? encodingFor(place) });
+  for (const sentence of strangeVariables(VARIABLES, process.env)) log.warn(sentence);
   const operator = createProcess(options, log, stopOnSignals(log));
   // Imported when it is needed: the embedded store works without the cluster's libraries, and the other way round.
   if (place.kind === "cluster") {
@@ -38,13 +40,13 @@ function encodingFor(place: Place): LogEncoding {
 }
 
 function greeting(place: Place & { kind: "embedded" }): string {
-  const hint = kubeconfigHint(place);
   const lines = [
     `ipam-operator ${VERSION}`,
     `Working on the embedded store ${place.path}, because ${place.why}.`,
-    ...(hint === undefined ? [] : [hint]),
+    newStoreHint(place),
+    kubeconfigHint(place),
   ];
-  return `${lines.join("\n")}\n\n`;
+  return `${lines.filter((line) => line !== undefined).join("\n")}\n\n`;
 }
 
 try {

@@ -1,5 +1,6 @@
 /** What a schema finds wrong with a manifest, in words for its writer: the value found, where, and what to write. */
 import { z } from "zod";
+import { nearest } from "./nearest.ts";
 
 /** A problem at a field. */
 export interface FieldProblem {
@@ -95,23 +96,4 @@ function bare(schema: z.core.$ZodType): z.core.$ZodType {
 function keysOf(schema: z.core.$ZodType | undefined): string[] {
   const object = schema && bare(schema);
   return object instanceof z.ZodObject ? Object.keys(object.shape) : [];
-}
-
-/** The known word that a misspelt one is likely to mean: two letters wrong, or a third of a long one's. */
-function nearest(word: string, known: readonly string[]): string | undefined {
-  const scored = known.map((name) => ({ name, wrong: distance(word.toLowerCase(), name.toLowerCase()) }));
-  const [best] = scored.sort((a, b) => a.wrong - b.wrong);
-  return best !== undefined && best.wrong <= Math.max(2, best.name.length / 3) ? best.name : undefined;
-}
-
-/** Letters to put in, take out or exchange to make one word the other (Levenshtein). */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
-  for (const [i, letter] of [...a].entries()) {
-    const next = [i + 1];
-    for (let j = 0; j < b.length; j++)
-      next.push(Math.min(row[j + 1]! + 1, next[j]! + 1, row[j]! + (letter === b[j] ? 0 : 1)));
-    row = next;
-  }
-  return row[b.length]!;
 }

@@ -3,6 +3,7 @@
  * One table makes the command line, its help and docs/reference/operator-flags.md.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { misspeltVariables, VARIABLE_PREFIX } from "./environment.ts";
 import { type FeatureGates, gatesText, parseFeatureGates } from "./feature-gates.ts";
 import { LOG_ENCODINGS, LOG_LEVELS, type LogEncoding, type LogLevel } from "./log.ts";
 import type { BindAddress } from "./probes.ts";
@@ -132,6 +133,8 @@ export function parseOptions(
     if (error.exitCode === 0) return { print: printed };
     throw new UsageError(`${error.message.replace(/^error: /, "").replaceAll("\n", " ")} See --help.`);
   }
+  const [misspelt] = misspeltVariables(VARIABLES, env);
+  if (misspelt !== undefined) throw new UsageError(misspelt);
   return checked(command.opts<OperatorOptions>());
 }
 
@@ -209,8 +212,11 @@ function kebab(name: string): string {
 }
 /** The environment variable of a flag. */
 function envName(name: string): string {
-  return `IPAM_OPERATOR_${kebab(name).replaceAll("-", "_").toUpperCase()}`;
+  return `${VARIABLE_PREFIX}${kebab(name).replaceAll("-", "_").toUpperCase()}`;
 }
+
+/** The variables of all flags. */
+export const VARIABLES: readonly string[] = FLAGS.map(({ name }) => envName(name));
 
 function parseBoolean(text: string): boolean {
   if (text === "true" || text === "false") return text === "true";
@@ -278,7 +284,8 @@ export function generateFlagsReference(): Map<string, string> {
     "# Flags of the operator",
     "",
     "Generated from `src/operator/options.ts`; change it there. The flag wins over the variable. Times are written as Go",
-    "writes them (`500ms`, `30s`, `1h30m`). A flag that cannot be used ends the process with exit code 2.",
+    "writes them (`500ms`, `30s`, `1h30m`). A flag that cannot be used, or a variable that is nearly one of these, ends the",
+    "process with exit code 2; of any other variable that begins with `IPAM_OPERATOR_` the log warns.",
     "",
     "| flag | variable | default | meaning |",
     "|---|---|---|---|",

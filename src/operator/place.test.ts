@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { UsageError } from "./options.ts";
-import { choosePlace, kubeconfigHint } from "./place.ts";
+import { choosePlace, kubeconfigHint, newStoreHint } from "./place.ts";
 
 const pod = { KUBERNETES_SERVICE_HOST: "10.96.0.1" };
 const yes = () => true;
@@ -19,10 +19,22 @@ describe("the place to work on", () => {
   });
 
   test("is the file that --datastore names, in a pod too", () => {
-    expect(choosePlace({ datastore: { embedded: "x.db" } }, pod, yes)).toMatchObject({
-      kind: "embedded",
-      path: "x.db",
-    });
+    const place = choosePlace({ datastore: { embedded: "x.db" } }, pod, yes);
+    expect(place).toMatchObject({ kind: "embedded", path: "x.db" });
+  });
+
+  test("is no folder made for a path that may be misspelt", () => {
+    const at = (embedded: string) => choosePlace({ datastore: { embedded } }, {}, (path) => path === ".");
+    expect(() => at("/data/ipma/ipam.db")).toThrow(UsageError);
+    expect(() => at("/data/ipma/ipam.db")).toThrow(/the folder \/data\/ipma does not exist.*mkdir -p \/data\/ipma/);
+    expect([at("x.db").kind, at(":memory:").kind]).toEqual(["embedded", "embedded"]);
+  });
+
+  test("is said to be new where there is no store yet", () => {
+    const place = { kind: "embedded", path: "x.db", why: "" } as const;
+    expect(newStoreHint(place, no)).toBe("It is new and empty.");
+    expect(newStoreHint(place, yes)).toBeUndefined();
+    expect(newStoreHint({ ...place, path: ":memory:" }, no)).toMatch(/in memory/);
   });
 
   test("is the cluster that --kubeconfig names, before the pod's own", () => {

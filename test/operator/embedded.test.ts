@@ -26,7 +26,7 @@ async function start(args: readonly string[] = [], env = {}): Promise<RunningOpe
   operator = await startOperator(args, { cwd: folder, env });
   return operator;
 }
-const says = (text: string) => expect.poll(() => operator?.stdout.join("\n"), { timeout: 10_000 }).toContain(text);
+const says = (text: string) => expect.poll(() => operator?.stdout.join("\n"), { timeout: 30_000 }).toContain(text);
 async function config() {
   const store = openEmbedded(join(folder, ".ipam", "ipam.db"));
   try {
@@ -38,10 +38,12 @@ async function config() {
 
 test("an edit is reconciled, a broken one is refused by rule, file and line, a deleted file lets go", async () => {
   await edit("{strictAffinity: true, maxBlocksPerHost: 8}");
-  await start([], { KUBECONFIG: "/elsewhere" });
+  await start([], { KUBECONFIG: "/elsewhere", IPAM_OPERATOR_CACHE: "/somewhere" });
   await says("Working on the embedded store .ipam/ipam.db, because no --kubeconfig was given and this is not a pod.");
+  await says("It is new and empty.");
   await says("KUBECONFIG is set but not looked at");
   await says("Installation default is ready");
+  expect(operator?.stderr.join("\n")).toContain("IPAM_OPERATOR_CACHE is not a variable of the operator");
   await says("Try it: change a value in examples/installation.yaml");
   expect(await config()).toMatchObject({ strictAffinity: true, maxBlocksPerHost: 8 });
 
@@ -69,6 +71,7 @@ test("it keeps its configuration over kill -9, and goes on from it", async () =>
   expect(await config()).toMatchObject({ ipCooldownSeconds: 60 });
   await start();
   await says("ready");
+  expect(operator?.stdout.join("\n")).not.toContain("It is new");
   expect((await operator?.probe("/readyz"))?.body).toBe("ok\n");
   expect(await operator?.metrics()).toContain('controller_runtime_reconcile_errors_total{controller="installation"} 0');
 });
@@ -110,7 +113,9 @@ test.each([
 test.each([
   [["--log-level=loud"], {}, "--log-level"],
   [["--datastore=v3"], {}, "--kubeconfig"],
+  [["--datastore=embedded:no/such/ipam.db"], {}, "the folder no/such does not exist"],
   [[], { IPAM_OPERATOR_CONCURRENT: "0" }, "IPAM_OPERATOR_CONCURRENT"],
+  [[], { IPAM_OPERATOR_CONCURENT: "1" }, "Did you mean IPAM_OPERATOR_CONCURRENT?"],
 ])("a mistake, %j %j, is one line and exit code 2", async (args, env, words) => {
   await start(args, env);
   expect((await operator?.ended)?.code).toBe(2);
@@ -125,9 +130,9 @@ test("two on one machine: the second says which port is taken, and works", async
   const port = first.ports.metrics;
   const second = await startOperator([`--metrics-bind-address=127.0.0.1:${port}`], { cwd: folder });
   await expect
-    .poll(() => second.stderr.join("\n"), { timeout: 10_000 })
+    .poll(() => second.stderr.join("\n"), { timeout: 30_000 })
     .toContain(`Cannot serve metrics on port ${port}`);
-  await expect.poll(() => second.stdout.join("\n"), { timeout: 10_000 }).toContain("ready");
+  await expect.poll(() => second.stdout.join("\n"), { timeout: 30_000 }).toContain("ready");
   await second.stop("SIGKILL");
 });
 

@@ -121,9 +121,10 @@ describe("Calico's DatastoreMigration, while both are served", () => {
 
   test.each([
     ["APIServerToCRDs", "Migrating", V1],
-    ["APIServerToCRDs", "Converged", V1],
+    ["APIServerToCRDs", "WaitingForConflictResolution", V1],
     ["APIServerToCRDs", "Failed", V1],
     ["SomethingElse", "Complete", V1],
+    ["APIServerToCRDs", "Converged", V3],
     ["V1ToV3", "Complete", V3],
     ["APIServerToCRDs", "Complete", V3],
   ])("%s, %s", async (type, phase, expected) => {
@@ -131,8 +132,8 @@ describe("Calico's DatastoreMigration, while both are served", () => {
     expect(await chooseApiGroup(client)).toMatchObject(expected);
   });
 
-  test("Complete is named as the reason, and the flag still wins", async () => {
-    expect((await chooseApiGroup(client)).chosenBy).toMatch(/^Migration: /);
+  test("its phase is named as the reason, and the flag still wins", async () => {
+    expect((await chooseApiGroup(client)).chosenBy).toMatch(/^Migration: .* is Complete$/);
     expect(await chooseApiGroup(client, { flag: "v1" })).toMatchObject(V1);
   });
 });

@@ -30,6 +30,12 @@ const MIGRATION = { group: "migration.projectcalico.org", plural: "datastoremigr
 /** Calico's name for this migration, and the one of its design. */
 const MIGRATIONS_TO_V3 = ["APIServerToCRDs", "V1ToV3"];
 
+/**
+ * From Converged on everything is in v3, which is unlocked, while v1 stays locked and the migration can no longer be
+ * taken back: Calico's own operator reads v3 from then on. Complete: its node agents do so too.
+ */
+const MOVED = ["Converged", "Complete"];
+
 interface Migration extends KubeObject {
   readonly spec?: { readonly type?: string };
   readonly status?: { readonly phase?: string };
@@ -41,7 +47,8 @@ export async function chooseApiGroup(client: KubeClient, request: GroupRequest =
   if (asked !== undefined) return asked;
   const { flag: _flag, env: _env, ...call } = request;
   try {
-    if (await migrated(client, call)) return choice("v3", "Migration: Calico's DatastoreMigration to v3 is complete");
+    const phase = await migrated(client, call);
+    if (phase !== undefined) return choice("v3", `Migration: Calico's DatastoreMigration to v3 is ${phase}`);
     return discovered(await serves(client, "v1", call), await serves(client, "v3", call));
   } catch (error) {
     throw datastoreError(error, CONFIGURATION.v3, "");
@@ -67,12 +74,13 @@ function discovered(v1: boolean, v3: boolean): ApiGroupChoice {
   throw new DatastoreError("NotServed", kind, plural, message);
 }
 
-/** Whether Calico has moved the data to v3; v1 may then still be served, with what it held before. */
-async function migrated(client: KubeClient, call: RequestOptions): Promise<boolean> {
+/** The phase in which Calico has moved the data to v3; v1 may then still be served, with what it held before. */
+async function migrated(client: KubeClient, call: RequestOptions): Promise<string | undefined> {
   const version = await migrationVersion(client, call);
-  if (version === undefined) return false;
+  if (version === undefined) return undefined;
   const { items } = await client.list<Migration>({ ...MIGRATION, version }, call);
-  return items.some(({ spec, status }) => MIGRATIONS_TO_V3.includes(spec?.type ?? "") && status?.phase === "Complete");
+  const toV3 = items.filter(({ spec }) => MIGRATIONS_TO_V3.includes(spec?.type ?? ""));
+  return toV3.map(({ status }) => status?.phase ?? "").find((phase) => MOVED.includes(phase));
 }
 
 async function migrationVersion(client: KubeClient, call: RequestOptions): Promise<string | undefined> {

@@ -1,0 +1,94 @@
+/** Values that the chart refuses, and the words it does it in: they name the value and what would be right. */
+import { expect, test } from "vitest";
+import { CRDS_CHART, OPERATOR_CHART, refusal, type Values } from "./helm.ts";
+
+/** What is wrong with the values, and what Helm's answer contains. */
+const REFUSED: Readonly<Record<string, readonly [values: Values, ...words: string[]]>> = {
+  "an unknown value": [{ replicaCount: 3 }, "additional properties 'replicaCount' not allowed"],
+  "a misspelt value of a group": [
+    { operator: { concurent: 3 } },
+    "at '/operator': additional properties 'concurent' not allowed",
+  ],
+  "a setting that no Installation has": [
+    { installation: { ipam: { maxBlocks: 8 } } },
+    "at '/installation/ipam': additional properties 'maxBlocks' not allowed",
+  ],
+  "a role that the operator does not keep": [
+    { rbac: { subjects: { admin: [] } } },
+    "at '/rbac/subjects': additional properties 'admin' not allowed",
+  ],
+  "a subject without a name": [
+    { rbac: { subjects: { viewer: [{ kind: "User" }] } } },
+    "/rbac/subjects/viewer/0': missing property 'name'",
+  ],
+  "no replicas": [{ replicas: 0 }, "at '/replicas': minimum: got 0, want 1"],
+  "a duration without a unit": [
+    { operator: { resyncPeriod: "10" } },
+    "at '/operator/resyncPeriod': '10' does not match",
+  ],
+  "a log level that there is not": [
+    { logs: { level: "loud" } },
+    "at '/logs/level': value must be one of 'trace', 'debug', 'info', 'warn', 'error'",
+  ],
+  "an embedded datastore": [
+    { operator: { datastore: "embedded:x" } },
+    "at '/operator/datastore': value must be one of 'auto', 'v1', 'v3'",
+  ],
+  "another admission policy": [
+    { admissionPolicy: "Refuse" },
+    "at '/admissionPolicy': value must be one of 'Deny', 'Warn', 'off'",
+  ],
+  "a policy that no Installation has": [
+    { installation: { managementPolicy: "Force" } },
+    "at '/installation/managementPolicy': value must be one of 'Observe', 'Enforce', 'Paused'",
+  ],
+  "a digest that is none": [{ image: { digest: "latest" } }, "at '/image/digest': 'latest' does not match pattern"],
+  "text for a number": [{ metrics: { port: "http" } }, "at '/metrics/port': got string, want integer"],
+  "two leaders": [
+    { leaderElection: { enabled: false } },
+    "leaderElection.enabled is false, and two operators would work at once: " +
+      "set replicas: 1, or leaderElection.enabled: true",
+  ],
+  "a budget that no drain can keep": [
+    { podDisruptionBudget: { minAvailable: 2 } },
+    "podDisruptionBudget.minAvailable is 2 of 2 replicas, and no node could be drained: set it to less than replicas",
+  ],
+  "one port for two": [{ metrics: { port: 8081 } }, "metrics.port and probes.port are both 8081: give each its own"],
+  "secured metrics without a certificate": [
+    { metrics: { secure: true } },
+    "metrics.secure needs metrics.certSecret: the name of a Secret with tls.crt and tls.key",
+  ],
+  "a certificate for nothing": [
+    { metrics: { certSecret: "a" } },
+    "metrics.certSecret is only used with metrics.secure: set that to true, or leave both out",
+  ],
+  "secured metrics that are not served": [
+    { metrics: { enabled: false, secure: true, certSecret: "a" } },
+    "metrics.secure is set and metrics.enabled is false",
+  ],
+  "a monitor of nothing": [
+    { metrics: { enabled: false, serviceMonitor: { enabled: true } } },
+    "metrics.serviceMonitor.enabled needs metrics.enabled: true",
+  ],
+  "alerts on nothing": [
+    { metrics: { enabled: false, prometheusRule: { enabled: true } } },
+    "metrics.prometheusRule.enabled needs metrics.enabled: true",
+  ],
+};
+
+test.each(Object.entries(REFUSED))("%s", async (_name, [values, ...words]) => {
+  const said = await refusal(OPERATOR_CHART, values);
+  for (const word of words) expect(said).toContain(word);
+});
+
+test("what is wrong is all named at once", async () => {
+  const said = await refusal(OPERATOR_CHART, { replicas: 0, logs: { level: "loud" }, more: true });
+  for (const place of ["/replicas", "/logs/level", "'more'"]) expect(said).toContain(place);
+});
+
+test("the CRDs' chart refuses what it does not know too", async () => {
+  expect(await refusal(CRDS_CHART, { ipamCrds: "v1" })).toContain("additional properties 'ipamCrds' not allowed");
+  expect(await refusal(CRDS_CHART, { ipamCRDs: "v2" })).toContain(
+    "at '/ipamCRDs': value must be one of 'none', 'v1', 'v3'",
+  );
+});

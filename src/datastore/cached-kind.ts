@@ -41,9 +41,14 @@ export class KindCache<K extends Kind> {
     return [...this.#doubts.keys()];
   }
 
-  /** Whether a list of what is here is one that the server has given: nothing in doubt, and no own write ahead of it. */
+  /** Whether all that is here is as new as the watch, or as an own write. */
+  get isSettled(): boolean {
+    return this.#fed && this.#doubts.size === 0;
+  }
+
+  /** Whether a list of what is here is one that the server has given: no own write is ahead of the watch. */
   get isWhole(): boolean {
-    return this.#fed && this.#doubts.size === 0 && this.#gone.size === 0 && this.#at >= this.#ahead;
+    return this.isSettled && this.#gone.size === 0 && this.#at >= this.#ahead;
   }
 
   /** The object, where it can be trusted. */
@@ -56,7 +61,7 @@ export class KindCache<K extends Kind> {
     return this.#fed && !this.#doubts.has(name);
   }
 
-  /** All objects, sorted by name, and the revision they are true at. Only while `isWhole`. */
+  /** All objects, sorted by name. While `isWhole`, they are true at the revision; while `isSettled`, some may be newer. */
   list(labels: Readonly<Record<string, string>>): Listed<K> {
     const hasLabels = ({ metadata }: Stored<K>) =>
       Object.entries(labels).every(([key, value]) => metadata.labels?.[key] === value);

@@ -168,6 +168,25 @@ describe("one kind", () => {
     await expect(cached.get("IPAMBlock", "10-0-0-0-30")).rejects.toEqual(code("NotFound"));
   });
 
+  test("a list to act on has own writes ahead of the watch, without a request; what is in doubt is asked for", async () => {
+    await start("IPPool");
+    const kept = await other.create(poolOf("kept", "10.0.0.0/16"));
+    await expect.poll(async () => names((await cached.list("IPPool")).items)).toEqual(["kept"]);
+    behind.hold();
+    const own = await cached.create(poolOf("own", "10.1.0.0/16"));
+    const gone = await cached.create(poolOf("gone", "10.2.0.0/16"));
+    await cached.delete(gone);
+    asked();
+    const listed = async () => (await cached.list("IPPool", { atOneRevision: false })).items;
+    expect(await listed()).toEqual([kept, own]);
+    expect(asked()).toEqual([]);
+    expect(await readsOfList()).toEqual(["list IPPool"]);
+    await other.update(withSpec(kept, { disabled: true }));
+    await expect(cached.update(withSpec(kept, { natOutgoing: true }))).rejects.toEqual(code("Conflict"));
+    expect(await listed()).toMatchObject([{ spec: { disabled: true } }, own]);
+    expect(asked()).toEqual(["get IPPool kept"]);
+  });
+
   test("is not brought back by late news of what this process deleted", async () => {
     await start("IPPool");
     behind.hold();

@@ -115,7 +115,8 @@ class WatchFedDatastore implements CachedDatastore {
     options.signal?.throwIfAborted();
     if (cache?.fed) {
       for (const name of cache.doubtful) await this.#settle(kind, cache, name, options);
-      if (cache.isWhole) return cache.list(options.labels ?? {});
+      const { labels = {}, atOneRevision = true } = options;
+      if (atOneRevision ? cache.isWhole : cache.isSettled) return cache.list(labels);
     }
     return this.#store.list(kind, options);
   }

@@ -24,6 +24,11 @@ export interface CallOptions {
 export interface ListOptions extends CallOptions {
   /** Equality label selector: all must match. */
   readonly labels?: Readonly<Record<string, string>>;
+  /**
+   * False: the list is to be acted on, not watched from. A cache may then give what it has with this process's own writes
+   * ahead of the rest, without a request. Default true: all objects are as they were at the list's revision.
+   */
+  readonly atOneRevision?: boolean;
 }
 /** How long to watch, and from where. */
 export interface WatchOptions extends CallOptions {

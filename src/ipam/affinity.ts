@@ -4,7 +4,7 @@ import { type BlockAffinity, type BlockAffinitySpec, type IPAMBlock, V3_API_VERS
 import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import { type Cidr, formatCidr, parseCidr } from "../net/cidr.ts";
-import type { Context } from "./context.ts";
+import { type Context, TO_ACT_ON } from "./context.ts";
 import { IpamError, TransientError } from "./errors.ts";
 
 export type AffinityType = "host" | "virtual";
@@ -55,7 +55,7 @@ export async function listAffinities(
 ): Promise<BlockAffinity[]> {
   // Not by the type's label: rows upgraded by Calico from a time before types carry an empty one.
   const labels = { [HOSTNAME_HASH_LABEL]: hostnameHash(owner.host), [IP_VERSION_LABEL]: String(version) };
-  const { items, malformed } = await datastore.list("BlockAffinity", { ...options, labels });
+  const { items, malformed } = await datastore.list("BlockAffinity", { ...options, ...TO_ACT_ON, labels });
   for (const { name, reason } of malformed) warn(`BlockAffinity "${name}" is passed over: ${reason}`);
   const ofOwner = (row: BlockAffinity) => affinityText(rowOwner(row)) === affinityText(owner);
   return items.filter((row) => ofOwner(row) && parseCidr(row.spec.cidr)?.version === version);

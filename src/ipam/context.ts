@@ -87,6 +87,9 @@ export function writeBlock({ datastore }: Context, block: IPAMBlock, options: Ca
   return datastore.update(nextVersion(block), options);
 }
 
+/** Lists are looked at and acted on; every write says what it was computed from. */
+export const TO_ACT_ON = { atOneRevision: false } as const;
+
 export interface ListedBlocks {
   readonly blocks: readonly IPAMBlock[];
   /** Names of blocks that exist but cannot be used. */
@@ -95,7 +98,7 @@ export interface ListedBlocks {
 
 /** Every sound block; each other one is named in a warning and hides none. */
 export async function listBlocks({ datastore, warn }: Context, options: CallOptions): Promise<ListedBlocks> {
-  const { items, malformed } = await datastore.list("IPAMBlock", options);
+  const { items, malformed } = await datastore.list("IPAMBlock", { ...options, ...TO_ACT_ON });
   const problems = new Map(malformed.map(({ name, reason }) => [name, reason]));
   for (const block of items) {
     const problem = problemOf(block);
@@ -107,14 +110,14 @@ export async function listBlocks({ datastore, warn }: Context, options: CallOpti
 
 /** Every readable pool, in the order of their names; others are named in a warning. */
 export async function listPools({ datastore, warn }: Context, options: CallOptions): Promise<readonly IPPool[]> {
-  const { items, malformed } = await datastore.list("IPPool", options);
+  const { items, malformed } = await datastore.list("IPPool", { ...options, ...TO_ACT_ON });
   for (const { name, reason } of malformed) warn(`IPPool "${name}" is passed over: ${reason}`);
   return items;
 }
 
 /** All reserved addresses; reservations that cannot be read are named in a warning. */
 export async function listReservations({ datastore, warn }: Context, options: CallOptions): Promise<AddressSet> {
-  const { items, malformed } = await datastore.list("IPReservation", options);
+  const { items, malformed } = await datastore.list("IPReservation", { ...options, ...TO_ACT_ON });
   for (const { name, reason } of malformed) warn(`IPReservation "${name}" is passed over: ${reason}`);
   return reservedAddresses(items);
 }

@@ -81,6 +81,15 @@ const cases: Record<string, Case> = {
     changes: {},
     says: /waiting to create the configuration with ipCooldownSeconds: 60$/,
   },
+  "says while v1 is locked what a migration to v3 asks for": {
+    installation: anInstallation({ ipCooldownSeconds: 60 }),
+    surroundings: theSurroundings({
+      datastoreLocked: true,
+      datastore: { apiGroup: "crd.projectcalico.org/v1", chosenBy: "Discovery" },
+    }),
+    reason: "DatastoreLocked",
+    says: /ipCooldownSeconds: 60\. If Calico's data has moved to projectcalico\.org\/v3, restart the operator$/,
+  },
   "touches nothing in Paused, not even where it could not read": {
     installation: anInstallation({ maxBlocksPerHost: 9 }, { policy: "Paused" }),
     stored: aConfiguration(inForce),

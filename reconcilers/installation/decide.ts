@@ -4,6 +4,7 @@
  */
 import type { Installation, IpamField, IpamSettings } from "../../src/api/installation.ts";
 import type { IPAMConfiguration } from "../../src/api/v3.ts";
+import { apiGroups } from "../../src/datastore/flavours.ts";
 import { type ConfigViolation, configViolations, effectiveConfig } from "../../src/ipam/config.ts";
 import { type DriftVerdict, judgeDrift, NO_DRIFT } from "./drift.ts";
 import { ownerOf } from "./owners.ts";
@@ -108,9 +109,13 @@ const locked: Check = ({ installation, stored, surroundings }) => {
   return nothing(
     "DatastoreLocked",
     "Calico's datastore is locked (ClusterInformation default has datastoreReady: false), so nothing is written; " +
-      `waiting to ${describeWrite(stored, Object.fromEntries(managedFields(installation)), found)}`,
+      `waiting to ${describeWrite(stored, Object.fromEntries(managedFields(installation)), found)}${afterMigration(surroundings)}`,
   );
 };
+
+/** A migration leaves v1 locked for ever, and the group was chosen before it. */
+const afterMigration = ({ datastore }: Surroundings): string =>
+  datastore.apiGroup === apiGroups.v1 ? `. If Calico's data has moved to ${apiGroups.v3}, restart the operator` : "";
 
 const ownedByOther: Check = ({ installation, stored }) => {
   const found = differences(installation, stored?.spec);

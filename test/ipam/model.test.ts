@@ -55,9 +55,6 @@ class Run {
     if (error) this.#lines[line] += ` -> ${(error as Error).name} ${(error as { code?: string }).code ?? ""}`;
     // Counts that are too high stay so until they are collected.
     if (process.met) this.#excused.add(30).add(32);
-    // Whoever gives up a pending row while its block is being made takes it from a claimer that can no longer notice:
-    // the block is without a row until it is wanted again.
-    if (process.met && turns) this.#excused.add(23);
     if (!isForCallers(error, invocation)) this.#fail([`a caller was told: ${error}`]);
   }
 

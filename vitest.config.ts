@@ -1,7 +1,25 @@
 import { defineConfig } from "vitest/config";
+import type { Flavour } from "./src/datastore/flavours.ts";
+import { EMBEDDED_ONLY } from "./test/behaviour/files.ts";
 
 // Unit tests need nothing but Node; cluster tests (*.cluster.test.ts) talk to a real kube-apiserver and etcd,
-// which test/control-plane builds once or finds.
+// which test/control-plane builds once or finds. The library's own tests are unit tests on the embedded store, and run
+// once more on a real API server in each generation, one file after the other: a store is emptied for each test.
+const library = (flavour: Flavour) => ({
+  test: {
+    name: `library-${flavour}`,
+    include: ["src/ipam/*.test.ts"],
+    exclude: [...EMBEDDED_ONLY],
+    globalSetup: ["test/support/library-setup.ts"],
+    provide: { libraryFlavour: flavour },
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    maxWorkers: 1,
+    isolate: false, // one process for all files: the client's modules are loaded once
+    sequence: { groupOrder: 1 },
+  },
+});
+
 export default defineConfig({
   test: {
     projects: [
@@ -26,6 +44,8 @@ export default defineConfig({
           fileParallelism: true,
         },
       },
+      library("v1"),
+      library("v3"),
     ],
   },
 });

@@ -64,7 +64,7 @@ describe("assignIP", () => {
         ["10.0.0.0/24", 26, { disabled: true }],
       ],
     });
-    await w.put("IPReservation", "r", { reservedCIDRs: ["192.168.1.2"] });
+    await w.put("IPReservation", "r", { reservedCIDRs: ["192.168.1.2/32"] });
     await w.ipam.assignIP({ ip: IP, hostname: "host-b" });
     await w.ipam.assignIP({ ip: "192.168.1.1" });
     await w.ipam.assignIP({ ip: "192.168.1.2" });

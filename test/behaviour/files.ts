@@ -2,8 +2,8 @@
 
 const PURE = ["block", "block-order", "pools", "reserved", "retry"];
 
-/** Rows that only the embedded store takes; on API servers test/conformance and test/crds ask the same. */
-const SHAPES = ["config"];
+/** Objects that API servers refuse: of a configuration test/conformance asks the same there. */
+const SHAPES = ["config", "unreadable"];
 
 /** Thousands of calls each: on API servers the races and the faults stand for them. */
 const MANY = ["crashes", "histories"];

@@ -1,30 +1,60 @@
-/** What racing processes write down of their addresses: a line before each call that takes or gives back, and one after. */
+/** What racing processes write down: a line before each call and one after, which survive the process. */
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 
 export interface Entry {
   /** Of the machine's one monotonic clock, in nanoseconds. */
   readonly at: bigint;
-  readonly what: "taking" | "got" | "releasing" | "released" | "claiming" | "failed";
-  readonly handle: string;
+  /**
+   * Begun: `taking`, `releasing`, `recovering` (ends what was cut off), `claiming`, `changing`. Done: `got`, `released`,
+   * `changed`. `failed`: a call that ended as none may.
+   */
+  readonly what:
+    | "taking"
+    | "got"
+    | "releasing"
+    | "recovering"
+    | "released"
+    | "claiming"
+    | "changing"
+    | "changed"
+    | "failed";
+  /** The handle; of a change, what is changed, which only this process changes. */
+  readonly subject: string;
   readonly ips: readonly string[];
+  /** The method that takes. */
+  readonly by?: string;
+  /** Whose blocks the addresses that it got are in, where it looked; "" is nobody. */
+  readonly owners?: readonly string[];
+  /** What it is changed to. */
+  readonly value?: string;
   readonly error?: string;
 }
 
-/** Appends one line at once: it survives the process. */
-export function note(path: string, what: Entry["what"], handle: string, ips: readonly string[], error?: string): void {
-  appendFileSync(path, `${JSON.stringify({ at: String(process.hrtime.bigint()), what, handle, ips, error })}\n`);
+/** One racer's lines, those of the processes before it included. */
+export interface Journal {
+  readonly host: string;
+  /** It reads from watch-fed caches: what others have just changed it may not know yet. */
+  readonly cached: boolean;
+  readonly entries: readonly Entry[];
+}
+
+/** Appends one line at once. */
+export function note(path: string, what: Entry["what"], subject: string, more: Partial<Entry> = {}): void {
+  const at = String(process.hrtime.bigint());
+  appendFileSync(path, `${JSON.stringify({ at, what, subject, ips: [], ...more })}\n`);
 }
 
 /** All whole lines of a journal. */
-export function readJournal(path: string): Entry[] {
+export function readEntries(path: string): Entry[] {
   const lines = existsSync(path) ? readFileSync(path, "utf8").split("\n").slice(0, -1) : [];
   return lines.map((line) => JSON.parse(line, (key, value) => (key === "at" ? BigInt(value) : value)) as Entry);
 }
 
+const BEGINNINGS: readonly Entry["what"][] = ["taking", "releasing", "recovering", "claiming", "changing"];
+
 /** Calls begun: each has one line before it. */
-export function callsIn(entries: readonly Entry[]): number {
-  return entries.filter(({ what }) => ["taking", "releasing", "claiming"].includes(what)).length;
-}
+export const callsIn = (entries: readonly Entry[]): number =>
+  entries.filter(({ what }) => BEGINNINGS.includes(what)).length;
 
 export interface Holdings {
   /** Addresses that a handle surely has. */
@@ -37,41 +67,22 @@ export interface Holdings {
 export function holdingsOf(entries: readonly Entry[]): Holdings {
   const held = new Map<string, readonly string[]>();
   const uncertain = new Set<string>();
-  for (const { what, handle, ips } of entries) {
-    if (what === "taking" || what === "releasing") {
-      uncertain.add(handle);
-      held.delete(handle);
-    } else if (what === "got" || what === "released") uncertain.delete(handle);
-    if (what === "got" && ips.length > 0) held.set(handle, ips);
+  for (const { what, subject, ips } of entries) {
+    if (what === "taking" || what === "releasing" || what === "recovering") {
+      uncertain.add(subject);
+      held.delete(subject);
+    } else if (what === "got" || what === "released") uncertain.delete(subject);
+    if (what === "got" && ips.length > 0) held.set(subject, ips);
   }
   return { held, uncertain };
 }
 
-/**
- * Addresses that two handles had at once. An address is surely its handle's from the line after the call that took it to
- * the line before the one that gives it back.
- */
-export function handedOutTwice(journals: readonly (readonly Entry[])[]): string[] {
-  const entries = journals.flat().sort((a, b) => (a.at < b.at ? -1 : 1));
-  const holder = new Map<string, string>();
-  const found: string[] = [];
-  for (const { what, handle, ips } of entries) {
-    for (const ip of ips) {
-      const other = holder.get(ip);
-      if (what === "got" && other !== undefined) found.push(`${ip}: ${other} had it when ${handle} got it`);
-      if (what === "got") holder.set(ip, handle);
-      if (what === "releasing") holder.delete(ip);
-    }
+/** The last value of each thing a racer changed; what was being changed when it was cut off is left out. */
+export function valuesOf(entries: readonly Entry[]): ReadonlyMap<string, string> {
+  const values = new Map<string, string>();
+  for (const { what, subject, value } of entries) {
+    if (what === "changing") values.delete(subject);
+    if (what === "changed" && value !== undefined) values.set(subject, value);
   }
-  return found;
-}
-
-/** What was done, in words. */
-export function summaryOf(entries: readonly Entry[]): string {
-  const count = (wanted: (entry: Entry) => boolean) => entries.filter(wanted).length;
-  const taken = count(({ what, ips }) => what === "got" && ips.length > 0);
-  const released = count(({ what, ips }) => what === "released" && ips.length > 0);
-  const recovered = count(({ what, ips }) => what === "releasing" && ips.length === 0);
-  const claims = count(({ what }) => what === "claiming");
-  return `${callsIn(entries)} calls, of them ${taken} took addresses, ${released} released them, ${recovered} ended what a kill had cut off, ${claims} were about affinities`;
+  return values;
 }

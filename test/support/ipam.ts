@@ -1,9 +1,9 @@
-/** What the tests of the library share: a cluster as a value, over the embedded store, whose every object is frozen. */
+/** What the tests of the library share: a cluster as a value, over the store of store.ts, whose every object is frozen. */
 import { type IPAMBlock, type IpamKind, type V3, V3_API_VERSION } from "../../src/api/v3.ts";
 import { type Datastore, DatastoreError, type DatastoreErrorCode } from "../../src/datastore/datastore.ts";
-import { openEmbedded } from "../../src/datastore/embedded.ts";
 import { createIpam, type Ipam, type IpamOptions } from "../../src/ipam/client.ts";
 import type { ListedObjects } from "../invariants/check.ts";
+import { openStore } from "./store.ts";
 
 /** Freezes a value through and through: code that changes what it was given then fails. */
 export function deepFrozen<T>(value: T): T {
@@ -63,7 +63,7 @@ export const poolName = (index: number) => `pool${index}`;
 
 export async function world(options: WorldOptions = {}): Promise<World> {
   const { pools = [], nodes, ...rest } = options;
-  const store = openEmbedded(":memory:");
+  const store = await openStore();
   const state: World = {
     store,
     calls: [],

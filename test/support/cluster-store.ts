@@ -1,0 +1,27 @@
+/** The library tests' API server as an empty store in one of its two generations. */
+import { resources } from "../../src/api/resources.ts";
+import type { IpamKind } from "../../src/api/v3.ts";
+import type { Datastore } from "../../src/datastore/datastore.ts";
+import { codecOf, type Flavour } from "../../src/datastore/flavours.ts";
+import { openKubernetes } from "../../src/datastore/kubernetes.ts";
+import { connect } from "../../src/kube/rest.ts";
+import { apiRequest } from "../control-plane/api-request.ts";
+import type { LibraryCluster } from "./store.ts";
+
+/** Deletes all IPAM objects of the generation and opens what is left: nothing. */
+export async function openEmptied(cluster: LibraryCluster, flavour: Flavour): Promise<Datastore> {
+  await Promise.all((Object.keys(resources) as IpamKind[]).map((kind) => deleteAll(cluster, flavour, kind)));
+  const client = await connect({ kubeconfig: cluster.kubeconfig });
+  return openKubernetes({ client, flavour, release: () => client.close() });
+}
+
+async function deleteAll(cluster: LibraryCluster, flavour: Flavour, kind: IpamKind): Promise<void> {
+  const { group, version, plural } = codecOf(flavour, kind).resource;
+  const { status, body } = await apiRequest(
+    cluster,
+    cluster.adminToken,
+    "DELETE",
+    `/apis/${group}/${version}/${plural}`,
+  );
+  if (status !== 200) throw new Error(`${plural} could not be deleted: ${body}`);
+}

@@ -9,13 +9,13 @@ import { formatCidr } from "../net/cidr.ts";
 import { type AutoAssignResult, rememberPartial } from "./assignments.ts";
 import { type AutoAssignArgs, checkArguments } from "./auto-assign-args.ts";
 import { collect } from "./block.ts";
-import { DEFAULT_MAX_BLOCKS_PER_HOST } from "./config.ts";
 import type { Context } from "./context.ts";
 import { IpamError } from "./errors.ts";
 import { Hand, takeFrom } from "./hand.ts";
 import { type Knowledge, know } from "./knowledge.ts";
 import { blocksToBorrow, claimNewBlock } from "./new-block.ts";
 import { ownBlocks, prepareSearch } from "./search.ts";
+import { type BlockCap, blockCap, capWords, usageWords } from "./shortage.ts";
 
 /** IPv4 first; an error there keeps IPv6 from being tried. */
 export async function autoAssign(
@@ -52,9 +52,9 @@ async function emptyHand(knowledge: Knowledge, args: AutoAssignArgs, version: Ip
 
 async function fill(hand: Hand): Promise<void> {
   await fillFromOwnBlocks(hand);
-  const limit = await fillFromNewBlocks(hand);
-  if (!hand.search.config.strictAffinity) await borrow(hand, limit === undefined);
-  if (limit && hand.short > 0) throw limit;
+  const refusal = await fillFromNewBlocks(hand);
+  if (!hand.search.config.strictAffinity) await borrow(hand, refusal === undefined);
+  if (refusal && hand.short > 0) throw refused(hand, refusal);
 }
 
 async function fillFromOwnBlocks(hand: Hand): Promise<void> {
@@ -65,17 +65,20 @@ async function fillFromOwnBlocks(hand: Hand): Promise<void> {
   }
 }
 
-/** The cap gates claims, and nothing else. Returns the error to end with where it was met. */
-async function fillFromNewBlocks(hand: Hand): Promise<IpamError | undefined> {
+/** Why no new block may be claimed. */
+type Refusal = BlockCap | "NoClaimAllowed";
+
+/** The cap gates claims, and nothing else. Returns what keeps the host from claiming more. */
+async function fillFromNewBlocks(hand: Hand): Promise<Refusal | undefined> {
   const { config } = hand.search;
   const cap = blockCap(config.maxBlocksPerHost, hand.args.maxBlocksPerHost ?? 0);
   const passed = new Set<string>();
   while (hand.short > 0) {
-    if (hand.owned.size >= cap) {
-      hand.note(`Need to allocate an IPAM block but could not - limit of ${cap} blocks reached for this node`);
-      return new IpamError("BlockLimit", "cannot allocate new block due to per host block limit");
+    if (hand.owned.size >= cap.limit) {
+      hand.note(`Need to allocate an IPAM block but could not - limit of ${cap.limit} blocks reached for this node`);
+      return cap;
     }
-    if (!config.autoAllocateBlocks) throw new IpamError("NoClaimAllowed", "failed to find or claim a block");
+    if (!config.autoAllocateBlocks) return "NoClaimAllowed";
     const claimed = await claimNewBlock(hand.search, passed);
     if (!claimed) {
       if (config.strictAffinity) hand.note("No more free affine blocks and strict affinity enabled");
@@ -89,9 +92,17 @@ async function fillFromNewBlocks(hand: Hand): Promise<IpamError | undefined> {
   return undefined;
 }
 
-function blockCap(global: number, request: number): number {
-  const limits = [global, request].filter((limit) => limit > 0);
-  return limits.length === 0 ? DEFAULT_MAX_BLOCKS_PER_HOST : Math.min(...limits);
+function refused(hand: Hand, refusal: Refusal): IpamError {
+  const { search, owned, ownSeen, cooling } = hand;
+  const usage = usageWords(ownSeen, search.cooldownSeconds);
+  const details = [usage, cooling].filter((words) => words !== undefined);
+  if (refusal === "NoClaimAllowed") {
+    const why = 'IPAMConfiguration "default" has autoAllocateBlocks: false, so that no host claims new blocks';
+    return new IpamError("NoClaimAllowed", "failed to find or claim a block", { details: [why, ...details] });
+  }
+  const why = capWords(search.host, owned.size, refusal);
+  const message = "cannot allocate new block due to per host block limit";
+  return new IpamError("BlockLimit", message, { details: [why, ...details] });
 }
 
 /** Addresses out of blocks of others, or of nobody. */

@@ -6,6 +6,7 @@ import type { AddressSet } from "../net/address-set.ts";
 import {
   addressAt,
   attributeAt,
+  freeFrom,
   freeOrdinals,
   handleOf,
   isCooling,
@@ -37,14 +38,14 @@ export function allocate(block: IPAMBlock, count: number, owned: Owned, reserved
   return { block: taking(block, ordinals, owned), ordinals };
 }
 
-/** Takes one particular address. @throws IpamError AlreadyExists, naming the holder */
-export function assign(block: IPAMBlock, ordinal: number, owned: Owned): IPAMBlock {
+/** Takes one particular address. @throws IpamError AlreadyExists, naming the holder, or until when it cools down */
+export function assign(block: IPAMBlock, ordinal: number, owned: Owned, cooldownSeconds = 0): IPAMBlock {
   const held = attributeAt(block, ordinal);
   if (held === undefined) return taking(block, [ordinal], owned);
   const address = formatAddress(addressAt(rangeOf(block), ordinal));
   const message = `resource already exists: ${address} with error: Address already assigned in block`;
   const holder = holderOf(held);
-  throw new IpamError("AlreadyExists", message, { holder, details: [holderWords(address, held)] });
+  throw new IpamError("AlreadyExists", message, { holder, details: [holderWords(address, held, cooldownSeconds)] });
 }
 
 function holderOf(attribute: AllocationAttribute): Holder {
@@ -53,10 +54,18 @@ function holderOf(attribute: AllocationAttribute): Holder {
   return { handleID, node: secondary["node"], activeOwnerAttrs: secondary, alternateOwnerAttrs };
 }
 
-function holderWords(address: string, held: AllocationAttribute): string {
-  if (isCooling(held)) return `${address} was released at ${held.releasedAt} and cools down`;
-  const { handleID, node } = holderOf(held);
-  return `${address} belongs to ${handleID ? `handle ${handleID}` : "no handle"}${node ? ` on node ${node}` : ""}`;
+function holderWords(address: string, held: AllocationAttribute, cooldownSeconds: number): string {
+  if (isCooling(held)) return `${address} ${coolsDown(held, cooldownSeconds)}`;
+  const { handleID, node, activeOwnerAttrs: attrs } = holderOf(held);
+  const owner = [attrs["namespace"], attrs["pod"] ?? attrs["service"]].filter((part) => part !== undefined).join("/");
+  const parts = [handleID ? `handle ${handleID}` : "no handle", owner && `(${owner})`, node && `on node ${node}`];
+  return `${address} belongs to ${parts.filter(Boolean).join(" ")}`;
+}
+
+/** Since when, and until when. */
+export function coolsDown({ releasedAt = "" }: AllocationAttribute, cooldownSeconds: number): string {
+  const until = timestamp(new Date(freeFrom(releasedAt, cooldownSeconds)));
+  return `was released at ${releasedAt} and cools down until ${until}`;
 }
 
 function taking(block: IPAMBlock, ordinals: readonly number[], owned: Owned): IPAMBlock {
@@ -139,13 +148,15 @@ function checkRequest(block: IPAMBlock, { ordinal, handleID, sequenceNumber }: R
   const address = formatAddress(addressAt(rangeOf(block), ordinal));
   const stored = sequenceAt(block, ordinal);
   if (sequenceNumber !== undefined && sequenceNumber !== stored) {
-    const message = `${address} was allocated anew: sequence number ${sequenceNumber} given, ${stored} stored; read it again`;
-    throw new IpamError("BadSequenceNumber", message, { requested: sequenceNumber, expected: stored });
+    const message = `the given sequence number (${sequenceNumber}) does not match (${stored}) when attempting to release IP`;
+    const details = [`${address} was allocated anew since that number was read: read it again`];
+    throw new IpamError("BadSequenceNumber", message, { details, requested: sequenceNumber, expected: stored });
   }
   const handle = handleOf(attributeAt(block, ordinal) ?? {}) ?? "";
   if (handleID === undefined || handleID === handle) return;
-  const message = `${address} belongs to handle "${handle}", not to "${handleID}"; read it again`;
-  throw new IpamError("BadHandle", message, { requested: handleID, expected: handle });
+  const message = `the given handle (${handleID}) does not match (${handle}) when attempting to release IP`;
+  const details = [`${address} belongs to ${handle ? "another" : "no"} handle: read it again`];
+  throw new IpamError("BadHandle", message, { details, requested: handleID, expected: handle });
 }
 
 function countHandles(block: IPAMBlock, ordinals: readonly number[]): Map<string, number> {

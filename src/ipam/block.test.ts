@@ -3,8 +3,9 @@ import { deepFrozen } from "../../test/support/ipam.ts";
 import type { AllocationAttribute, IPAMBlock, IPAMBlockSpec } from "../api/v3.ts";
 import { addressSet, EMPTY_SET } from "../net/address-set.ts";
 import { type Cidr, parseCidr } from "../net/cidr.ts";
-import { checkBlock, collect, isEmpty, maskedAddress, newBlock, nextVersion, withSpec } from "./block.ts";
+import { collect, isEmpty, maskedAddress, newBlock, nextVersion, withSpec } from "./block.ts";
 import { allocate, assign, release, releaseHandle, withAttributes } from "./block-changes.ts";
+import { checkBlock } from "./block-problem.ts";
 
 const NOW = new Date("2026-01-02T03:04:05.678Z");
 const minutesAgo = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000).toISOString();
@@ -233,9 +234,16 @@ test("another owner of one address leaves those alone that shared its entry", ()
 test.each([
   ["cidr", { cidr: "10.0.0.0" }, /not a CIDR/],
   ["short", { allocations: [null] }, /1 entries, not 4/],
-  ["dangling", { allocations: [0, null, null, null], unallocated: [1, 2, 3] }, /points at no attribute/],
+  ["dangling", { allocations: [0, null, null, null], unallocated: [1, 2, 3] }, /\[0\] points at attribute 0/],
   ["twice", { unallocated: [0, 1, 2, 3, 3] }, /twice/],
-  ["missing", { unallocated: [0, 1, 2] }, /leaves free/],
+  ["missing", { unallocated: [0, 1, 2] }, /ordinal 3 is neither allocated nor/],
+  ["in both", { allocations: [0, null, null, null], attributes: [{}] }, /ordinal 0 is in .* and allocated too/],
+  [
+    "no time",
+    { allocations: [0, null, null, null], attributes: [{ releasedAt: "now" }], unallocated: [1, 2, 3] },
+    /\[0\].releasedAt "now"/,
+  ],
+  ["another range", { cidr: "10.0.0.4/30" }, /whose block would be named "10-0-0-4-30"/],
   ["beyond", { unallocated: [0, 1, 2, 3, 4] }, /beyond/],
 ])("a malformed block is named: %s", (_, spec, words) => {
   expect(() => checkBlock(shaped(spec))).toThrow(

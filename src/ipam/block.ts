@@ -100,6 +100,11 @@ export function isCooling(attribute: AllocationAttribute): boolean {
   return attribute.releasedAt !== undefined;
 }
 
+/** When an address that was released then is free again, in milliseconds. */
+export function freeFrom(releasedAt: string, cooldownSeconds: number): number {
+  return Date.parse(releasedAt) + cooldownSeconds * 1000;
+}
+
 /** The block's number. A small one may have been parsed as a plain number: it is made exact here. */
 export function sequenceOf({ spec }: IPAMBlock): bigint {
   return BigInt(spec.sequenceNumber ?? 0);
@@ -131,8 +136,7 @@ export function freeOrdinals(block: IPAMBlock, reserved: AddressSet): number[] {
 export function collect(block: IPAMBlock, cooldownSeconds: number, now: Date): IPAMBlock {
   const { spec } = block;
   const isCold = ({ releasedAt }: AllocationAttribute) =>
-    releasedAt !== undefined &&
-    (cooldownSeconds <= 0 || Date.parse(releasedAt) + cooldownSeconds * 1000 <= now.getTime());
+    releasedAt !== undefined && (cooldownSeconds <= 0 || freeFrom(releasedAt, cooldownSeconds) <= now.getTime());
   const cold = new Set(spec.attributes.flatMap((attribute, index) => (isCold(attribute) ? [index] : [])));
   const freed = ordinalsPointingAt(spec, cold);
   if (freed.length === 0) return withoutUnused(block);
@@ -193,31 +197,6 @@ function isHostReserve({ handle_id, secondary = {} }: AllocationAttribute): bool
 export function withoutAffinity(block: IPAMBlock): IPAMBlock {
   const { affinity: _owner, affinityClaimTime: _since, ...spec } = block.spec;
   return { ...block, spec };
-}
-
-/** What the arithmetic relies on and the block does not keep; undefined for a sound one. */
-export function problemOf({ spec }: IPAMBlock): string | undefined {
-  const { allocations, attributes, unallocated } = spec;
-  const range = parseCidr(spec.cidr);
-  if (range === undefined) return `spec.cidr "${spec.cidr}" is not a CIDR`;
-  const free = new Set(unallocated);
-  if (BigInt(allocations.length) !== size(range)) {
-    return `spec.allocations has ${allocations.length} entries, not ${size(range)}`;
-  }
-  if (allocations.some((index) => index !== null && !attributes[index]))
-    return "spec.allocations points at no attribute";
-  if (free.size !== unallocated.length) return "spec.unallocated names an ordinal twice";
-  if (unallocated.some((ordinal) => !(ordinal in allocations)))
-    return "spec.unallocated names an ordinal beyond the block";
-  const agree = allocations.every((index, ordinal) => (index === null) === free.has(ordinal));
-  return agree ? undefined : "spec.unallocated is not what spec.allocations leaves free";
-}
-
-/** @throws IpamError MalformedBlock, naming block and field */
-export function checkBlock(block: IPAMBlock): void {
-  const problem = problemOf(block);
-  if (problem === undefined) return;
-  throw new IpamError("MalformedBlock", `IPAMBlock "${block.metadata.name}" is malformed: ${problem}`);
 }
 
 /** Reads an address given as text. @throws IpamError InvalidArgument */

@@ -1,7 +1,8 @@
 /** Collection of a block that nobody writes any more. */
 import type { IPAMBlock } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
-import { checkBlock, collect, isEmpty } from "./block.ts";
+import { collect, isEmpty } from "./block.ts";
+import { checkBlock } from "./block-problem.ts";
 import type { IPAMConfig } from "./config.ts";
 import { type Context, writeBlock } from "./context.ts";
 import { deleteBlock } from "./give-up.ts";

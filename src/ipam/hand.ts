@@ -12,6 +12,7 @@ import { isIpamError } from "./errors.ts";
 import { existingAddresses, unlessOvercounted } from "./max-alloc.ts";
 import { retryLostRaces } from "./retry.ts";
 import type { Search } from "./search.ts";
+import { coolingWords } from "./shortage.ts";
 
 /** The only thing in a call that changes: what is in it goes to the caller, also when the call fails. */
 export class Hand {
@@ -23,6 +24,8 @@ export class Hand {
   readonly owned: Set<string>;
   #ips: readonly string[] = [];
   readonly #msgs = new Set<string>();
+  /** Blocks as last seen, by name. */
+  readonly #seen = new Map<string, IPAMBlock>();
 
   constructor(search: Search, args: AutoAssignArgs, count: number) {
     this.search = search;
@@ -50,14 +53,29 @@ export class Hand {
     this.#msgs.add(message);
   }
 
+  see(block: IPAMBlock): void {
+    this.#seen.set(block.metadata.name, block);
+  }
+
+  /** The host's blocks that were looked at. */
+  get ownSeen(): IPAMBlock[] {
+    return [...this.#seen.values()].filter(({ metadata }) => this.owned.has(metadata.name));
+  }
+
+  /** What is still to come out of the blocks that were looked at. */
+  get cooling(): string | undefined {
+    return coolingWords([...this.#seen.values()], this.search.cooldownSeconds, this.search.reservations);
+  }
+
   assignments(): IPAMAssignments {
     const { version, reserved } = this.search;
+    const cooling = this.short > 0 ? this.cooling : undefined;
     return {
       ips: this.#ips,
       ipVersion: version,
       numRequested: this.count,
       hostReservedAttr: reserved ?? null,
-      msgs: [...this.#msgs],
+      msgs: [...this.#msgs, ...(cooling ? [cooling] : [])],
     };
   }
 }
@@ -86,10 +104,12 @@ async function takeOnce(hand: Hand, before: IPAMBlock): Promise<void> {
   const { search, args } = hand;
   const { context, options, owner, config, reservations } = search;
   if (config.strictAffinity && before.spec.affinity !== affinityText(owner)) return;
+  hand.see(before);
   const { block: after, ordinals } = allocate(before, hand.short, args, reservations);
   if (ordinals.length === 0) return;
   try {
     await commit(context, args, { before, after, ordinals }, options);
+    hand.see(after);
     hand.add(ordinals.map((ordinal) => maskedAddress(before, ordinal)));
   } catch (error) {
     if (!isIpamError(error, "MaxAllocReached")) throw error;

@@ -1,11 +1,11 @@
 /** Reads: a handle's addresses, an address's attributes. Nothing here writes. */
-import { cutHandle } from "../api/names.ts";
+import { blockName, cutHandle } from "../api/names.ts";
 import type { AttributeMap, IPAMBlock } from "../api/v3.ts";
 import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
 import { formatAddress } from "../net/address.ts";
-import { type Cidr, parseCidr } from "../net/cidr.ts";
+import { type Cidr, formatCidr, parseCidr } from "../net/cidr.ts";
 import { addressAt, attributeAt, handleOf, isCooling, ordinalOf, rangeOf } from "./block.ts";
-import { ordinalsOfHandle } from "./block-changes.ts";
+import { coolsDown, ordinalsOfHandle } from "./block-changes.ts";
 import { type Context, cooldownFor, found, listPools, loadBlock } from "./context.ts";
 import { IpamError, isIpamError } from "./errors.ts";
 import { findHandle } from "./handle.ts";
@@ -88,12 +88,20 @@ export async function getAssignmentAttributes(
   if (!around) throw notAssigned(ip, "No valid IPPool");
   const cooldown = await cooldownFor(context, options);
   const loaded = await found(loadBlock(context, around.block, cooldown, options));
-  const ordinal = loaded && ordinalOf(loaded.block, around.address);
-  const attribute = ordinal === undefined ? undefined : attributeAt(loaded!.block, ordinal);
+  if (!loaded) throw noSuchBlock(around.block);
+  const attribute = attributeAt(loaded.block, ordinalOf(loaded.block, around.address)!);
   if (!attribute) throw notAssigned(ip, "IP is unassigned");
-  if (isCooling(attribute)) throw new IpamError("InCooldown", `address ${ip} is in cooldown`);
+  if (isCooling(attribute)) {
+    const details = [`${ip} ${coolsDown(attribute, cooldown)}`];
+    throw new IpamError("InCooldown", `address ${ip} is in cooldown`, { details });
+  }
   const { secondary = {}, alternateOwnerAttrs = {} } = attribute;
   return { handleID: handleOf(attribute), activeOwnerAttrs: secondary, alternateOwnerAttrs };
+}
+
+export function noSuchBlock(cidr: Cidr): IpamError {
+  const details = [`no address of block ${formatCidr(cidr)} is assigned`];
+  return new IpamError("NotFound", `resource does not exist: IPAMBlock(${blockName(formatCidr(cidr))})`, { details });
 }
 
 export function notAssigned(ip: string, because: string): IpamError {

@@ -84,5 +84,5 @@ test("a malformed block is named and hides no other", async () => {
   await w.store.update({ ...block, spec: { ...block.spec, attributes: [] } });
   const [row] = await w.ipam.getUtilization();
   expect(row?.blocks.map(({ cidr }) => cidr)).toEqual(["10.0.0.64/26"]);
-  expect(w.warnings).toEqual([expect.stringMatching(/"10-0-0-0-26".*points at no attribute/)]);
+  expect(w.warnings).toEqual([expect.stringMatching(/"10-0-0-0-26".*points at attribute 0/)]);
 });

@@ -173,6 +173,48 @@ describe("what is no selector is refused with the place", () => {
   });
 });
 
+describe("nesting", () => {
+  const nested = (depth: number, [open, close]: readonly [string, string], inner: string) =>
+    open.repeat(depth) + inner + close.repeat(depth);
+  const wrapper = fc.constantFrom(
+    ["(", ")"],
+    ["!(", ")"],
+    ["( ", " )"],
+    ["(has(a)||", ")"],
+    ["!(has(a)&&!(", "))"],
+  ) as fc.Arbitrary<readonly [string, string]>;
+
+  test("as deep as a stored selector can be, it is read", () => {
+    const text = nested(509, ["(", ")"], "all()");
+    expect(text.length).toBeLessThanOrEqual(1024);
+    expect(parseSelector(text).text).toBe("all()");
+  });
+
+  const parenthesesIn = (depth: number, [, close]: readonly [string, string]) => depth * (close.split(")").length - 1);
+
+  test("at any depth it is read, or refused in a sentence that says how deep is too deep", () => {
+    const inner = fc.constantFrom("all()", "a in {'b'}", "a b");
+    const depth = fc.integer({ min: 0, max: 5000 });
+    const atAnyDepth = fc.property(depth, wrapper, inner, (depth, wrapper, inner) => {
+      const text = nested(depth, wrapper, inner);
+      const tooDeep = parenthesesIn(depth, wrapper) > 512;
+      if (!tooDeep && inner !== "a b") return void parseSelector(text).matches(labels);
+      const { message } = refusal(text);
+      if (tooDeep) expect(message).toContain("no more than 512 parentheses inside each other");
+      expect(message.length).toBeLessThan(1500);
+    });
+    fc.assert(atAnyDepth, { examples: [[100_000, ["(", ")"], "all()"]] });
+  });
+
+  test("what is long and not deep is read: 100,000 negations, alternatives, values", () => {
+    expect(parseSelector(`${"!".repeat(100_001)}all()`).text).toBe("!all()");
+    expect(parseSelector(Array(100_000).fill("has(a)").join("||")).matches({ a: "" })).toBe(true);
+    expect(parseSelector(`a in {${Array.from({ length: 100_000 }, (_, i) => `'${i}'`)}}`).matches({ a: "7" })).toBe(
+      true,
+    );
+  });
+});
+
 function refusal(text: string): SelectorError {
   try {
     parseSelector(text);

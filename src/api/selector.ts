@@ -14,15 +14,18 @@ import {
 
 /** A selector that can be asked. */
 export interface Selector {
+  /** What it selects, as a value. */
   readonly node: SelectorNode;
   /** Canonical text. */
   readonly text: string;
+  /** Whether it selects what carries these labels. */
   matches(labels: Labels): boolean;
 }
 
 /** A text that is no selector. */
 export class SelectorError extends Error {
   override readonly name = "SelectorError";
+  /** The whole text. */
   readonly selector: string;
   /** Offset of the first character that does not fit. */
   readonly position: number;
@@ -30,10 +33,18 @@ export class SelectorError extends Error {
   constructor(selector: string, position: number, problem: string) {
     const rest = selector.slice(position, position + 20);
     const found = rest === "" ? "the end" : JSON.stringify(rest);
-    super(`selector ${JSON.stringify(selector)}, character ${position + 1}: ${problem}, found ${found}`);
+    super(`selector ${shown(selector)}, character ${position + 1}: ${problem}, found ${found}`);
     this.selector = selector;
     this.position = position;
   }
+}
+
+/** An API server stores no selector longer than this: of a longer one, the message shows the beginning. */
+const LONGEST_STORED = 1024;
+
+function shown(selector: string): string {
+  if (selector.length <= LONGEST_STORED) return JSON.stringify(selector);
+  return `${JSON.stringify(selector.slice(0, 100))}… (${selector.length} characters)`;
 }
 
 /** Parses a pool's selector; empty text selects all. @throws SelectorError */
@@ -43,6 +54,9 @@ export function parseSelector(text: string): Selector {
   if (!scanner.atEnd()) scanner.fail("expected &&, || or the end");
   return { node, text: print(node), matches: (labels) => evaluate(node, labels) };
 }
+
+/** Deeper than any selector that an API server stores, each parenthesis being a character at both ends. */
+const DEEPEST = LONGEST_STORED / 2;
 
 const NOT = /!(?!=)/y;
 const OPEN = /\(/y;
@@ -65,6 +79,7 @@ const TEXT_OPERATORS: readonly (readonly [RegExp, TextOperator])[] = [
 class Scanner {
   readonly #text: string;
   #at = 0;
+  #depth = 0;
 
   constructor(text: string) {
     this.#text = text;
@@ -81,6 +96,15 @@ class Scanner {
 
   expect(token: RegExp, what: string): RegExpExecArray {
     return this.take(token) ?? this.fail(`expected ${what}`);
+  }
+
+  /** Reads what stands between parentheses. */
+  inside<T>(read: (scanner: Scanner) => T): T {
+    if (++this.#depth > DEEPEST) this.fail(`expected no more than ${DEEPEST} parentheses inside each other`);
+    const inner = read(this);
+    this.expect(CLOSE, ")");
+    this.#depth--;
+    return inner;
   }
 
   fail(problem: string): never {
@@ -112,14 +136,8 @@ function conjunction(scanner: Scanner): SelectorNode {
 function operand(scanner: Scanner): SelectorNode {
   let negated = false;
   while (scanner.take(NOT)) negated = !negated;
-  const node = scanner.take(OPEN) ? parenthesised(scanner) : atom(scanner);
+  const node = scanner.take(OPEN) ? scanner.inside(disjunction) : atom(scanner);
   return negated ? negation(node) : node;
-}
-
-function parenthesised(scanner: Scanner): SelectorNode {
-  const node = disjunction(scanner);
-  scanner.expect(CLOSE, ")");
-  return node;
 }
 
 function atom(scanner: Scanner): SelectorNode {

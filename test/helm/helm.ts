@@ -8,6 +8,7 @@ import { parseAllDocuments, stringify } from "yaml";
 import type { OperatorValues } from "../../scripts/chart/values.ts";
 import { ensureHelm } from "../tools/helm.ts";
 
+let program: Promise<string> | undefined;
 const charts = join(import.meta.dirname, "../../helm");
 export const OPERATOR_CHART = join(charts, "ipam-operator");
 export const CRDS_CHART = join(charts, "ipam-operator-crds");
@@ -36,7 +37,8 @@ export async function helm(args: readonly string[], { values, kubeconfig }: Helm
   const env = { PATH: process.env["PATH"], HOME: home, KUBECONFIG: kubeconfig ?? join(home, "none") };
   try {
     const all = [...args, ...(values === undefined ? [] : ["--values", "-"])];
-    return await run(await ensureHelm(), all, env, values === undefined ? "" : stringify(values));
+    program ??= ensureHelm();
+    return await run(await program, all, env, values === undefined ? "" : stringify(values));
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
@@ -50,12 +52,12 @@ export async function helmOk(args: readonly string[], options?: HelmOptions): Pr
 }
 
 async function run(
-  program: string,
+  path: string,
   args: readonly string[],
   env: Record<string, string | undefined>,
   input: string,
 ): Promise<HelmResult> {
-  const child = spawn(program, args, { env });
+  const child = spawn(path, args, { env });
   child.stdin.on("error", () => undefined); // helm may end without reading its input
   child.stdin.end(input);
   const exit = new Promise<number>((resolve, reject) => {
@@ -85,10 +87,9 @@ const templateArgs = (chart: string) => ["template", RELEASE, chart, "--namespac
 export const renderText = (chart: string, values: Values = {}): Promise<string> =>
   helmOk(templateArgs(chart), { values });
 
-/** `helm template`: the objects. */
-export async function render(chart: string, values: Values = {}): Promise<Rendered[]> {
-  return parseAllDocuments(await renderText(chart, values)).flatMap((document) => document.toJS() ?? []);
-}
+/** The objects of a manifest. */
+export const objectsIn = (text: string): Rendered[] =>
+  parseAllDocuments(text).flatMap((document) => (document.toJS() as Rendered | null) ?? []);
 
 /** What `helm template` says when it refuses; throws when it does not. */
 export async function refusal(chart: string, values: Values): Promise<string> {

@@ -1,0 +1,54 @@
+/** Releases on a real API server where no kubelet is: pods stay an intention, and Helm does not wait for them. */
+import { join } from "node:path";
+import type { ControlPlane } from "../control-plane/control-plane.ts";
+import { CRDS_CHART, type HelmResult, helm, helmOk, OPERATOR_CHART, RELEASE, type Values } from "./helm.ts";
+
+/**
+ * The charts as they were packaged last, so that upgrades begin with what users have. At a release, replace them by the
+ * released ones: `helm package --destination test/helm/previous helm/*`.
+ */
+export const PREVIOUS_VERSION = "0.0.1";
+export const PREVIOUS = {
+  operator: join(import.meta.dirname, `previous/ipam-operator-${PREVIOUS_VERSION}.tgz`),
+  crds: join(import.meta.dirname, `previous/ipam-operator-crds-${PREVIOUS_VERSION}.tgz`),
+} as const;
+
+export interface Releases {
+  /** `helm install` or `helm upgrade` of the operator's chart, as the admin. */
+  operator(verb: "install" | "upgrade", values?: Values, chart?: string): Promise<string>;
+  /** The same of the CRDs' chart. */
+  crds(verb: "install" | "upgrade", values?: Values, chart?: string): Promise<string>;
+  /** Any other helm command in the releases' namespace. */
+  helm(args: readonly string[], values?: Values): Promise<HelmResult>;
+  helmOk(args: readonly string[], values?: Values): Promise<string>;
+}
+
+export const CRDS_RELEASE = "ipam-operator-crds";
+
+export function releasesOn({ kubeconfig }: ControlPlane): Releases {
+  const inNamespace = (args: readonly string[]) => [...args, "--namespace", RELEASE];
+  const change = (verb: string, release: string, chart: string, values: Values) => {
+    const create = verb === "install" ? ["--create-namespace"] : [];
+    return helmOk(inNamespace([verb, release, chart, ...create]), { values, kubeconfig });
+  };
+  return {
+    operator: (verb, values = {}, chart = OPERATOR_CHART) => change(verb, RELEASE, chart, values),
+    crds: (verb, values = {}, chart = CRDS_CHART) => change(verb, CRDS_RELEASE, chart, values),
+    helm: (args, values) => helm(inNamespace(args), { values, kubeconfig }),
+    helmOk: (args, values) => helmOk(inNamespace(args), { values, kubeconfig }),
+  };
+}
+
+/** `kind.group name` (with its namespace) of everything on the cluster but events, sorted. */
+export async function everything({ kubectlOk }: ControlPlane): Promise<string[]> {
+  const kinds = (await kubectlOk(["api-resources", "--verbs=list", "--output=name"])).trim().split("\n");
+  const wanted = kinds.filter((kind) => !kind.startsWith("events") && !kind.startsWith("componentstatuses"));
+  const columns = "custom-columns=K:.kind,G:.apiVersion,NS:.metadata.namespace,N:.metadata.name";
+  const text = await kubectlOk(["get", wanted.join(","), "-A", "--no-headers", "--ignore-not-found", "-o", columns]);
+  return text
+    .trim()
+    .split("\n")
+    .map((line) => line.split(/\s+/))
+    .map(([kind, , namespace, name]) => `${kind} ${namespace === "<none>" ? "" : `${namespace}/`}${name}`)
+    .sort();
+}

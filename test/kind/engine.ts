@@ -19,6 +19,8 @@ export const engineAddress = link.engine;
 
 export interface Engine {
   readonly docker: Docker;
+  /** The environment that leads docker's client and kind to it. */
+  readonly address: Readonly<Record<string, string>>;
   /** Lets the engine and its containers outlive this process. */
   keep(): void;
   /** Removes all containers, and ends the engine and all it started. */
@@ -33,15 +35,12 @@ export async function startEngine(runtime: string): Promise<Engine> {
   await refuseSecond();
   const folder = engineFolder();
   await mkdir(folder, { recursive: true });
-  const socket = join(folder, "docker.sock");
-  if (socket.length > 100) {
-    throw new Error(`${socket} is too long for a socket (100 characters): set IPAM_OPERATOR_CACHE to a shorter path.`);
-  }
-  const child = spawnEngine(folder, socket, runtime);
+  const child = spawnEngine(folder, socketOf(folder), runtime);
   await once(child, "spawn");
   await writeFile(pidFile(), String(child.pid));
-  const docker = new Docker({ ...process.env, DOCKER_HOST: `unix://${socket}`, DOCKER_BUILDKIT: "0" });
-  const engine = { docker, keep: () => void child.stdin!.write("keep\n"), stop: () => stop(docker, child) };
+  const address = addressOf(folder);
+  const docker = new Docker({ ...process.env, ...address });
+  const engine = { docker, address, keep: () => void child.stdin!.write("keep\n"), stop: () => stop(docker, child) };
   try {
     await untilReady(docker, child, folder);
     await removeContainers(docker); // of an engine that was killed
@@ -50,6 +49,20 @@ export async function startEngine(runtime: string): Promise<Engine> {
     await engine.stop();
     throw error;
   }
+}
+
+function socketOf(folder: string): string {
+  const socket = join(folder, "docker.sock");
+  if (socket.length <= 100) return socket;
+  throw new Error(`${socket} is too long for a socket (100 characters): set IPAM_OPERATOR_CACHE to a shorter path.`);
+}
+
+/** Without BuildKit, which this engine's version has not got in full. */
+const addressOf = (folder: string) => ({ DOCKER_HOST: `unix://${socketOf(folder)}`, DOCKER_BUILDKIT: "0" });
+
+/** As an engine's `address`, of one that an earlier process kept. */
+export async function keptEngineAddress(): Promise<Engine["address"] | undefined> {
+  return (await runningPid()) === undefined ? undefined : addressOf(engineFolder());
 }
 
 function spawnEngine(folder: string, socket: string, runtime: string): ChildProcess {

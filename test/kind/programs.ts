@@ -49,6 +49,11 @@ export type Programs = (name: string) => string;
 
 export { kubernetesVersion };
 
+/** The path of kind, which is built when it is not there yet. */
+export async function kindProgram(): Promise<string> {
+  return join(await ensureGoPrograms(node), "kind");
+}
+
 /** Finds all programs in the cache, or builds them (20 minutes with an empty Go cache on two cores). */
 export async function ensurePrograms(): Promise<Programs> {
   const controlPlane = await buildBinaries();

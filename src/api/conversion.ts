@@ -10,6 +10,7 @@ import { canonicalCidr } from "../net/cidr.ts";
 import { ConversionError, type Subject, schemaError } from "./conversion-error.ts";
 import { copy, type Fields, isFields, mapFields, mapValues, withoutNulls } from "./fields.ts";
 import { type ObjectMeta, objectMeta } from "./meta.ts";
+import { readPoolStatus } from "./pool-status.ts";
 import { type Resource, resources } from "./resources.ts";
 import { type V1, V1_API_VERSION } from "./v1.ts";
 import { withAnnotation, withoutAnnotation } from "./v1-metadata.ts";
@@ -108,7 +109,7 @@ function read<K extends IpamKind>(
   const object = withoutNulls(copy(wire, toNumber) as Fields, v3Schemas[kind]);
   expectType(object, subject);
   return checked(kind, subject, {
-    ...object,
+    ...mapFields(object, kind === "IPPool" ? { status: readPoolStatus } : {}),
     apiVersion: V3_API_VERSION,
     kind,
     metadata: metadataOf(part(object, "metadata", objectMeta, subject), subject),

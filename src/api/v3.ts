@@ -184,9 +184,24 @@ export const ipPoolSpec = z
   .meta({ "x-kubernetes-validations": ipPoolRules });
 export type IPPoolSpec = z.infer<typeof ipPoolSpec>;
 
+const { status, reason, message, lastTransitionTime, observedGeneration } = condition.shape;
+/** A condition as Calico's controllers write it: of what the CRDs ask for, reading needs type and status only. */
+export const poolCondition = z.looseObject({
+  type: z.string().describe("Aspect of the pool: Allocatable."),
+  status: z.string().describe(status.description!).meta({ enum: status.options }),
+  reason: reason.optional().meta({ crdRequired: true }),
+  message: message.optional().meta({ crdRequired: true }),
+  lastTransitionTime: z
+    .string()
+    .optional()
+    .describe(lastTransitionTime.description!)
+    .meta({ crdRequired: true, format: "date-time" }),
+  observedGeneration,
+});
+
 export const ipPoolStatus = z.looseObject({
   conditions: z
-    .array(z.looseObject({ ...condition.shape, type: z.string().describe("Aspect of the pool: Allocatable.") }))
+    .array(poolCondition)
     .optional()
     .describe("Allocatable: whether addresses are handed out from the pool, and if not, why.")
     .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] }),

@@ -1,7 +1,8 @@
 /** What an API server would make of a written object: metadata it sets, generations, and writes that change nothing. Pure. */
 import { isDeepStrictEqual } from "node:util";
-import { isFields, mapValues } from "../api/fields.ts";
+import { isFields, mapFields, mapValues } from "../api/fields.ts";
 import type { ObjectMeta } from "../api/meta.ts";
+import { readPoolStatus } from "../api/pool-status.ts";
 import { installationResource, resources } from "../api/resources.ts";
 import type { IpamKind } from "../api/v3.ts";
 import { parseJson, printJson } from "../kube/json.ts";
@@ -37,9 +38,10 @@ export function sameForm(a: Stored<Kind>, b: Stored<Kind>): boolean {
   return isDeepStrictEqual(a, b);
 }
 
-/** A stored text as the contract's object: sequence numbers are bigint however small they are. */
+/** A stored text as the contract's object: sequence numbers are bigint however small they are, a pool's status is one. */
 export function parseObject<T>(text: string): T {
   const object = parseJson(text) as { kind?: unknown; spec?: SequenceNumbers };
+  if (object.kind === "IPPool") return mapFields({ ...object }, { status: readPoolStatus }) as T;
   if (object.kind !== "IPAMBlock" || !object.spec) return object as T;
   const { spec } = object;
   const perOrdinal = spec.sequenceNumberForAllocation;

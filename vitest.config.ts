@@ -3,8 +3,9 @@ import type { Flavour } from "./src/datastore/flavours.ts";
 import { EMBEDDED_ONLY } from "./test/behaviour/files.ts";
 
 // Unit tests need nothing but Node; cluster tests (*.cluster.test.ts) talk to a real kube-apiserver and etcd,
-// which test/control-plane builds once or finds. The library's own tests are unit tests on the embedded store, and run
-// once more on a real API server in each generation, one file after the other: a store is emptied for each test.
+// which test/control-plane builds once or finds; end-to-end tests (*.e2e.test.ts) share a kind cluster of test/kind.
+// The library's own tests are unit tests on the embedded store, and run once more on a real API server in each
+// generation, one file after the other: a store is emptied for each test.
 const library = (flavour: Flavour) => ({
   test: {
     name: `library-${flavour}`,
@@ -27,7 +28,7 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["{src,reconcilers,rbac,scripts,test}/**/*.test.ts"],
-          exclude: ["**/*.cluster.test.ts", "**/node_modules/**"],
+          exclude: ["**/*.{cluster,e2e}.test.ts", "**/node_modules/**"],
           testTimeout: 20_000,
           maxWorkers: 2,
         },
@@ -42,6 +43,17 @@ export default defineConfig({
           expect: { poll: { timeout: 10_000, interval: 50 } },
           maxWorkers: 2,
           fileParallelism: true,
+        },
+      },
+      {
+        test: {
+          name: "e2e",
+          include: ["test/e2e/**/*.e2e.test.ts"],
+          globalSetup: ["test/e2e/cluster-setup.ts"],
+          testTimeout: 300_000,
+          hookTimeout: 120_000,
+          expect: { poll: { timeout: 60_000, interval: 200 } },
+          fileParallelism: false,
         },
       },
       library("v1"),

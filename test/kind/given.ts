@@ -15,7 +15,7 @@ export async function openGiven(name: string): Promise<Started> {
   const seen: string[] = [];
   for (const { kind, engine } of engines) {
     const program: KindProgram = { kind, env: { ...process.env, ...engine } };
-    const clusters = await listClusters(program).catch(() => []);
+    const clusters = await listClusters(program).catch((): string[] => []);
     if (clusters.includes(name)) return open(name, program, engine);
     seen.push(...clusters);
   }

@@ -1,0 +1,3 @@
+module ipam-operator-test/probe
+
+go 1.26.0

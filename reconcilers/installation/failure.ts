@@ -15,7 +15,12 @@ const ADMISSION = /denied (the )?request/;
 /** The outcome to report; undefined for what is no finding about the cluster (a lost race, an abort, a fault of ours). */
 export function outcomeOfFailure(error: unknown, { datastore }: Surroundings): Outcome | undefined {
   if (error instanceof UnreadableConfiguration) {
-    return { reason: "InvalidSpec", message: `the stored IPAMConfiguration default cannot be read: ${error.message}` };
+    const remedy =
+      datastore.apiGroup === "embedded"
+        ? "Write it as a manifest into the manifests folder: that takes its place"
+        : "Correct it, or delete it: it is then created anew";
+    const message = `the stored IPAMConfiguration default cannot be read: ${error.message}. ${remedy}`;
+    return { reason: "InvalidSpec", message };
   }
   if (error instanceof IpamError)
     return error.code === "MaxRetries" ? undefined : { reason: "InvalidSpec", message: error.message };

@@ -48,6 +48,8 @@ export interface Malformed {
   readonly kind: string;
   readonly name: string;
   readonly reason: string;
+  /** The revision that could not be read: an update at it puts a good object in its place. */
+  readonly resourceVersion?: string;
 }
 
 /** A list, its objects sorted by name, and the store's revision it is true at. */
@@ -57,7 +59,7 @@ export interface Listed<K extends Kind> {
   /** Where a watch can go on from. */
   readonly revision: string;
   /** Objects that could not be read, by name: one bad object never hides the others. */
-  readonly malformed: readonly { readonly name: string; readonly reason: string }[];
+  readonly malformed: readonly Omit<Malformed, "kind">[];
 }
 
 /** One change that a watch delivers. */

@@ -40,6 +40,41 @@ function opened(where: string) {
 
 describeDatastoreContract("embedded, in a file", async () => opened(path));
 
+describe("an Installation that another program made unreadable", () => {
+  const spoil = (json: (stored: string) => string) => {
+    const database = openDatabase(path);
+    const tables = new Tables(database, 100);
+    const row = tables.row("Installation", "default")!;
+    tables.put("MODIFIED", "Installation", { ...row, json: json(row.json) });
+    database.close();
+  };
+  const badSpec = (stored: string) => stored.replace('"managementPolicy":"Enforce"', '"managementPolicy":"Enfroce"');
+  const badStatus = (stored: string) => stored.replace('"lastDrift":"x"', '"lastDrift":7');
+
+  test.each([
+    ["with a wrong spec", badSpec, { lastDrift: "x" }, 2],
+    ["with a wrong status", badStatus, undefined, 1],
+    ["as no JSON", () => "{", undefined, 1],
+    ["without metadata", () => "{}", undefined, 1],
+  ])(
+    "%s is mended by an update at its revision, and keeps what of it is good",
+    async (_, change, status, generation) => {
+      const datastore = openEmbedded(path);
+      const created = await datastore.create(installationOf());
+      await datastore.updateStatus({ ...created, status: { lastDrift: "x" } });
+      spoil(change);
+      const [{ resourceVersion = "" } = {}] = (await datastore.list("Installation")).malformed;
+      const there = { ...installationOf(), metadata: { name: "default", resourceVersion } };
+      await expect(datastore.updateStatus({ ...there, status: {} })).rejects.toMatchObject({ code: "Invalid" });
+      const mended = await datastore.update(there);
+      expect(mended.metadata).toMatchObject({ uid: created.metadata.uid, generation });
+      expect([mended.spec, mended.status]).toEqual([created.spec, status]);
+      expect((await datastore.list("Installation")).malformed).toEqual([]);
+      await datastore.close();
+    },
+  );
+});
+
 describe("a store in memory", () => {
   test("is empty, works, watches, and is gone when closed", async () => {
     const datastore = openEmbedded(":memory:", { clock: () => new Date("2026-01-02T03:04:05.678Z") });

@@ -15,6 +15,7 @@ import {
   type Kind,
   type Listed,
   type ListOptions,
+  type Malformed,
   type Stored,
   type WatchOptions,
 } from "./datastore.ts";
@@ -69,12 +70,13 @@ class EmbeddedDatastore implements Datastore {
   }
 
   async list<K extends Kind>(kind: K, options?: ListOptions): Promise<Listed<K>> {
-    const malformed: { name: string; reason: string }[] = [];
+    const malformed: Omit<Malformed, "kind">[] = [];
     const readable = (row: Row) => {
       try {
         return [this.#read(kind, row)];
       } catch (error) {
-        malformed.push({ name: row.name, reason: (error as Error).message });
+        const { name, revision } = row;
+        malformed.push({ name, reason: (error as Error).message, resourceVersion: String(revision) });
         return [];
       }
     };
@@ -100,14 +102,19 @@ class EmbeddedDatastore implements Datastore {
   async update<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {
     // The core library's own rows are what the types say; what a person may have written is checked.
     if (!isMarkedKind(object.kind)) validate(object);
-    return this.#replace(object, options, (stored) => nextForm(stored, object));
+    const { clock = () => new Date() } = this.#options;
+    return this.#replace(object, options, {
+      change: (stored) => nextForm(stored, object),
+      mend: (row) => formInPlaceOf(row, object, clock()),
+    });
   }
 
   async updateStatus(object: Installation, options?: CallOptions): Promise<Installation> {
     validate(object);
-    return this.#replace<"Installation">(object, options, (stored) =>
-      withStatus<"Installation">(stored, object.status),
-    );
+    return this.#replace<"Installation">(object, options, {
+      change: (stored) => withStatus<"Installation">(stored, object.status),
+      mend: (row) => this.#read("Installation", row), // which says what is wrong with it
+    });
   }
 
   /** Marking and removing are one transaction here, so nothing can be found between them. */
@@ -190,12 +197,13 @@ class EmbeddedDatastore implements Datastore {
   #replace<K extends Kind>(
     object: Stored<K>,
     options: CallOptions | undefined,
-    change: (stored: Stored<K>) => Stored<K>,
+    how: { change: (stored: Stored<K>) => Stored<K>; mend: (row: Row) => Stored<K> },
   ): Stored<K> {
     return this.#write(options, () => {
       const row = this.#rowAt(object);
+      if (!this.#isReadable(object.kind as K, row)) return this.#put("MODIFIED", how.mend(row));
       const stored = parseObject<Stored<K>>(row.json);
-      const next = change(stored);
+      const next = how.change(stored);
       return sameForm(next, stored) ? objectOf<K>(row) : this.#put("MODIFIED", next);
     });
   }
@@ -225,6 +233,15 @@ class EmbeddedDatastore implements Datastore {
     return object;
   }
 
+  #isReadable<K extends Kind>(kind: K, row: Row): boolean {
+    if (this.#checked.get(`${kind}/${row.name}`) === row.revision) return true;
+    try {
+      return this.#read(kind, row) !== undefined;
+    } catch {
+      return false;
+    }
+  }
+
   #write<T>(options: CallOptions | undefined, work: () => T): T {
     const result = this.#run(options, () => transaction(this.#database, work));
     this.#feed.notify();
@@ -241,6 +258,17 @@ class EmbeddedDatastore implements Datastore {
 function objectOf<K extends Kind>({ json, revision }: Pick<Row, "json" | "revision">): Stored<K> {
   const object = parseObject<Stored<K>>(json);
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
+}
+
+/** A good object in place of one that cannot be read: what of that is good, such as the status, is kept. */
+function formInPlaceOf<K extends Kind>(row: Row, object: Stored<K>, now: Date): Stored<K> {
+  try {
+    const next = nextForm(parseObject<Stored<K>>(row.json), object);
+    if (next.metadata.uid === row.uid && problemsOf(object.kind as K, next).length === 0) return next;
+  } catch {
+    // Not even JSON, or without metadata.
+  }
+  return firstForm(object, row.uid, now);
 }
 
 /** The same for a row that another program may have written. */

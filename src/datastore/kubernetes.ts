@@ -14,6 +14,7 @@ import {
   type Kind,
   type Listed,
   type ListOptions,
+  type Malformed,
   type NodeSource,
   type Stored,
   type WatchOptions,
@@ -147,12 +148,13 @@ class KubernetesDatastore implements Datastore {
 /** Each object for itself: one that cannot be read is named, and hides no other. */
 function readAll<K extends Kind>({ read }: Codec<K>, wires: readonly KubeObject[]): Omit<Listed<K>, "revision"> {
   const items: Stored<K>[] = [];
-  const malformed: { name: string; reason: string }[] = [];
+  const malformed: Omit<Malformed, "kind">[] = [];
   for (const wire of wires) {
     try {
       items.push(read(wire));
     } catch (error) {
-      malformed.push({ name: wire.metadata.name, reason: (error as Error).message });
+      const { name, resourceVersion = "" } = wire.metadata;
+      malformed.push({ name, reason: (error as Error).message, resourceVersion });
     }
   }
   return { items: items.filter((item) => !isMarked(item)).sort(byName), malformed };

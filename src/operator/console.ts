@@ -58,7 +58,12 @@ function nameOf({ kind, metadata }: KubeObject): string {
   return `${kind} ${metadata.name}`;
 }
 
-const VERBS = { created: "taken in", changed: "change taken in", deleted: "gone, so it is deleted here too" } as const;
+const VERBS = {
+  created: "taken in",
+  changed: "change taken in",
+  mended: "written anew, as what was stored could not be read",
+  deleted: "gone, so it is deleted here too",
+} as const;
 
 function fileLines(folder: string, event: SyncEvent, paint: Paint): string {
   if (event.type === "accepted") return paint("green", `${folder}/${event.file} is accepted again.`);

@@ -1,5 +1,4 @@
 /** Which files of a folder are in force: judged from all of them and from what is stored, anew each time. */
-import type { Kind, Stored } from "../datastore/datastore.ts";
 import type { Manifest, ManifestProblem, ParsedManifests } from "./manifests.ts";
 
 export interface Judgement {
@@ -9,8 +8,8 @@ export interface Judgement {
 }
 
 /** What two files must not both hold: `IPPool p`. */
-export function keyOf(object: Stored<Kind>): string {
-  return `${object.kind} ${object.metadata.name}`;
+export function keyOf({ kind, metadata }: { kind: string; metadata: { name: string } }): string {
+  return `${kind} ${metadata.name}`;
 }
 
 /**

@@ -1,7 +1,12 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { V3_API_VERSION } from "../api/v3.ts";
 import { type Datastore, DatastoreError } from "../datastore/datastore.ts";
 import { openEmbedded } from "../datastore/embedded.ts";
+import { openDatabase } from "../datastore/embedded-database.ts";
+import { Tables } from "../datastore/embedded-tables.ts";
 import type { FileContent } from "./manifest-folder.ts";
 import { FILE_ANNOTATION } from "./manifest-origin.ts";
 import { createManifestSync, type SyncEvent, UNNAMED_MS } from "./manifest-sync.ts";
@@ -187,6 +192,28 @@ describe("the store follows the files", () => {
       expect(await run(files as Record<string, string>)).toEqual(["deleted Installation default"]);
     },
   );
+
+  test("an object that another program made unreadable is written anew from its good file, with a running sync too", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "ipam-manifests-"));
+    const path = join(folder, "ipam.db");
+    await datastore.close();
+    datastore = openEmbedded(path);
+    const { run } = setUp();
+    await run({ "a.yaml": installation(1), "b.yaml": pool });
+    const other = openDatabase(path);
+    const tables = new Tables(other, 100);
+    for (const [kind, name] of [
+      ["Installation", "default"],
+      ["IPPool", "p"],
+    ] as const)
+      tables.put("MODIFIED", kind, { ...tables.row(kind, name)!, json: "{}" });
+    other.close();
+    const files = { "a.yaml": installation(1), "b.yaml": pool };
+    expect(await run(files)).toEqual(["mended Installation default", "mended IPPool p"]);
+    expect([await cooldown(), await names()]).toEqual([1, ["p"]]);
+    expect(await run(files)).toEqual([]);
+    await rm(folder, { recursive: true });
+  });
 
   test("another folder's objects are left alone", async () => {
     await setUp("one").run({ "a.yaml": installation(1) });

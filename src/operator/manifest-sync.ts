@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Datastore, Stored } from "../datastore/datastore.ts";
 import { isDatastoreError } from "../datastore/datastore.ts";
+import { type Applied, apply, deleted } from "./manifest-apply.ts";
 import type { FileContent } from "./manifest-folder.ts";
 import { judge, keyOf } from "./manifest-judgement.ts";
 import { FILE_ANNOTATION, fileWithin } from "./manifest-origin.ts";
@@ -22,7 +23,7 @@ export const UNNAMED_MS = 2000;
 
 export type SyncEvent =
   | {
-      readonly type: "created" | "changed" | "deleted";
+      readonly type: Applied | "deleted";
       readonly file: string;
       readonly kind: ManifestKind;
       readonly name: string;
@@ -66,12 +67,15 @@ class FolderSync {
   async pass(files: ReadonlyMap<string, FileContent>): Promise<void> {
     for (const kept of [this.#parsed, this.#applied, this.#told])
       for (const file of kept.keys()) if (!files.has(file)) kept.delete(file);
-    const owned = await this.#owned();
+    const { owned, unreadable } = await this.#stored();
     const owners = new Map(owned.map(({ file, object }) => [keyOf(object), file]));
     const parsed = new Map([...files].map(([file, content]) => [file, this.#parse(file, content)]));
     const { good, refused } = judge(parsed, owners);
     for (const [file, problems] of refused) this.#refuse(file, problems);
-    for (const [file, manifests] of good) await this.#apply(file, files.get(file)!, manifests);
+    for (const [file, manifests] of good) {
+      if (manifests.some(({ object }) => unreadable.has(keyOf(object)))) this.#applied.delete(file);
+      await this.#apply(file, files.get(file)!, manifests);
+    }
     const named = new Set([...good.values()].flat().map(({ object }) => keyOf(object)));
     await this.#deleteUnnamed(owned.filter(({ file, object }) => !refused.has(file) && !named.has(keyOf(object))));
   }
@@ -85,16 +89,20 @@ class FolderSync {
     return parsed;
   }
 
-  /** What is stored from the files of this folder, whether they are still there or not. */
-  async #owned(): Promise<Owned[]> {
+  /** What is stored from the files of this folder, whether they are still there or not; and what cannot be read. */
+  async #stored(): Promise<{ owned: Owned[]; unreadable: ReadonlySet<string> }> {
     const { datastore, folder } = this.#options;
     const lists = await Promise.all(MANIFEST_KINDS.map((kind) => datastore.list<ManifestKind>(kind)));
-    return lists
+    const owned = lists
       .flatMap(({ items }) => items)
       .flatMap((object) => {
         const file = fileWithin(folder, object);
         return file === undefined ? [] : [{ object, file }];
       });
+    const malformed = lists.flatMap((list, at) =>
+      list.malformed.map(({ name }) => keyOf({ kind: MANIFEST_KINDS[at]!, metadata: { name } })),
+    );
+    return { owned, unreadable: new Set(malformed) };
   }
 
   #refuse(file: string, problems: readonly ManifestProblem[]): void {
@@ -149,54 +157,4 @@ class FolderSync {
 interface Owned {
   readonly object: Stored<ManifestKind>;
   readonly file: string;
-}
-
-/** Whether this pass deleted it; where another writer was faster, the next pass looks again. */
-async function deleted(object: Stored<ManifestKind>, datastore: Datastore): Promise<boolean> {
-  try {
-    await datastore.delete(object);
-    return true;
-  } catch (error) {
-    if (isDatastoreError(error, "Conflict", "NotFound")) return false;
-    throw error;
-  }
-}
-
-/** Writes `wanted` unless it is stored so; once more from the newest state where another writer was faster. */
-async function apply(wanted: Stored<ManifestKind>, datastore: Datastore): Promise<"created" | "changed" | undefined> {
-  for (;;) {
-    try {
-      return await applyOnce(wanted, datastore);
-    } catch (error) {
-      if (!isDatastoreError(error, "Conflict", "AlreadyExists")) throw error;
-    }
-  }
-}
-
-async function applyOnce(wanted: Stored<ManifestKind>, datastore: Datastore) {
-  const stored = await find(wanted, datastore);
-  if (stored === undefined) {
-    await datastore.create(wanted);
-    return "created";
-  }
-  const { labels, annotations } = wanted.metadata;
-  const { labels: _, annotations: __, ...metadata } = stored.metadata;
-  const next = { ...stored, metadata: { ...metadata, ...(labels && { labels }), annotations }, spec: wanted.spec };
-  if (isDeepStrictEqual(plain(next), plain(stored))) return undefined;
-  await datastore.update(next as Stored<ManifestKind>);
-  return "changed";
-}
-
-/** For comparison: prototypes and absent-as-undefined do not count. */
-function plain(object: object): unknown {
-  return JSON.parse(JSON.stringify(object, (_, value) => (typeof value === "bigint" ? `${value}n` : value)));
-}
-
-async function find(wanted: Stored<ManifestKind>, datastore: Datastore): Promise<Stored<ManifestKind> | undefined> {
-  try {
-    return await datastore.get(wanted.kind, wanted.metadata.name);
-  } catch (error) {
-    if (isDatastoreError(error, "NotFound")) return undefined;
-    throw error;
-  }
 }

@@ -47,8 +47,20 @@ export function describeData(at: Current): void {
       await at.putMalformed("broken");
       const { items, malformed } = await at.datastore.list("IPAMHandle");
       expect(names(items)).toEqual(["kept"]);
-      expect(malformed).toEqual([{ name: "broken", reason: expect.stringMatching(/broken.*spec\.block/s) }]);
+      const reason = expect.stringMatching(/broken.*spec\.block/s);
+      expect(malformed).toEqual([{ name: "broken", reason, resourceVersion: expect.any(String) }]);
       await expect(at.datastore.get("IPAMHandle", "broken")).rejects.toEqual(code("Invalid"));
+    });
+
+    test("a malformed object is replaced by a good one at the revision that could not be read, and at no other", async () => {
+      await at.putMalformed("broken");
+      const { resourceVersion = "" } = (await at.datastore.list("IPAMHandle")).malformed[0]!;
+      const good = handleOf("broken");
+      const written = await at.datastore.update({ ...good, metadata: { ...good.metadata, resourceVersion } });
+      expect(await at.datastore.get("IPAMHandle", "broken")).toEqual(written);
+      expect(written.spec).toEqual(good.spec);
+      const again = at.datastore.update({ ...good, metadata: { ...good.metadata, resourceVersion } });
+      await expect(again).rejects.toEqual(code("Conflict"));
     });
   });
 

@@ -1,0 +1,71 @@
+/** Writes one object of a manifest into the store, as `kubectl apply` would: compare-and-swap on what was read. */
+import { isDeepStrictEqual } from "node:util";
+import { type Datastore, isDatastoreError, type Stored } from "../datastore/datastore.ts";
+import type { ManifestKind } from "./manifests.ts";
+
+/** Whether this pass deleted it; where another writer was faster, the next pass looks again. */
+export async function deleted(object: Stored<ManifestKind>, datastore: Datastore): Promise<boolean> {
+  try {
+    await datastore.delete(object);
+    return true;
+  } catch (error) {
+    if (isDatastoreError(error, "Conflict", "NotFound")) return false;
+    throw error;
+  }
+}
+
+/** What became of an object. `mended`: it was stored so that it could not be read, and is written anew. */
+export type Applied = "created" | "changed" | "mended";
+
+/** Writes `wanted` unless it is stored so; once more from the newest state where another writer was faster. */
+export async function apply(wanted: Stored<ManifestKind>, datastore: Datastore): Promise<Applied | undefined> {
+  for (;;) {
+    try {
+      return await applyOnce(wanted, datastore);
+    } catch (error) {
+      if (!isDatastoreError(error, "Conflict", "AlreadyExists")) throw error;
+    }
+  }
+}
+
+async function applyOnce(wanted: Stored<ManifestKind>, datastore: Datastore): Promise<Applied | undefined> {
+  const { stored, unreadableAt } = await find(wanted, datastore);
+  if (unreadableAt !== undefined) return mend(wanted, unreadableAt, datastore);
+  if (stored === undefined) {
+    await datastore.create(wanted);
+    return "created";
+  }
+  const { labels, annotations } = wanted.metadata;
+  const { labels: _, annotations: __, ...metadata } = stored.metadata;
+  const next = { ...stored, metadata: { ...metadata, ...(labels && { labels }), annotations }, spec: wanted.spec };
+  if (isDeepStrictEqual(plain(next), plain(stored))) return undefined;
+  await datastore.update(next as Stored<ManifestKind>);
+  return "changed";
+}
+
+async function mend(wanted: Stored<ManifestKind>, resourceVersion: string, datastore: Datastore): Promise<"mended"> {
+  await datastore.update({ ...wanted, metadata: { ...wanted.metadata, resourceVersion } } as Stored<ManifestKind>);
+  return "mended";
+}
+
+/** For comparison: prototypes and absent-as-undefined do not count. */
+function plain(object: object): unknown {
+  return JSON.parse(JSON.stringify(object, (_, value) => (typeof value === "bigint" ? `${value}n` : value)));
+}
+
+interface Found {
+  readonly stored?: Stored<ManifestKind>;
+  /** The revision of an object that cannot be read. */
+  readonly unreadableAt?: string | undefined;
+}
+
+async function find({ kind, metadata: { name } }: Stored<ManifestKind>, datastore: Datastore): Promise<Found> {
+  try {
+    return { stored: await datastore.get(kind, name) };
+  } catch (error) {
+    if (isDatastoreError(error, "NotFound")) return {};
+    if (!isDatastoreError(error, "Invalid")) throw error;
+    const { malformed } = await datastore.list<ManifestKind>(kind);
+    return { unreadableAt: malformed.find((object) => object.name === name)?.resourceVersion };
+  }
+}

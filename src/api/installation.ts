@@ -3,6 +3,7 @@
  * The spec is strict (unknown fields are refused) and only ever the user's; the status is only ever the operator's.
  */
 import { z } from "zod";
+import { DEFAULT_MAX_BLOCKS_PER_HOST, IP_COOLDOWN_SECONDS_LIMIT, MAX_BLOCKS_PER_HOST_LIMIT } from "./config-limits.ts";
 import { condition, objectMeta } from "./meta.ts";
 import { vmAddressPersistence } from "./v3.ts";
 
@@ -26,17 +27,21 @@ export const ipamSettings = z.strictObject({
   maxBlocksPerHost: z
     .int()
     .min(0)
-    .max(1_000_000)
+    .max(MAX_BLOCKS_PER_HOST_LIMIT)
     .optional()
     .describe(
-      "Most blocks one node may own, 0 to 1000000. 0 means the default, 20. Above 0 needs strictAffinity: true.",
+      `Most blocks one node may own, 0 to ${MAX_BLOCKS_PER_HOST_LIMIT}. ` +
+        `0 means the default, ${DEFAULT_MAX_BLOCKS_PER_HOST}. Above 0 needs strictAffinity: true.`,
     ),
   ipCooldownSeconds: z
     .int()
     .min(0)
-    .max(1200)
+    .max(IP_COOLDOWN_SECONDS_LIMIT)
     .optional()
-    .describe("Seconds a released address rests before it is handed out again, 0 to 1200. 0 frees it at once."),
+    .describe(
+      `Seconds a released address rests before it is handed out again, 0 to ${IP_COOLDOWN_SECONDS_LIMIT}. ` +
+        "0 frees it at once.",
+    ),
   kubeVirtVMAddressPersistence: vmAddressPersistence
     .optional()
     .describe("Enabled: a KubeVirt VM keeps its address across restart and live migration."),
@@ -79,7 +84,7 @@ export const installationStatus = z.object({
     .object({
       strictAffinity: z.boolean().optional().describe("Value in force."),
       autoAllocateBlocks: z.boolean().optional().describe("Value in force."),
-      maxBlocksPerHost: z.int().optional().describe("Value in force; 0 means 20."),
+      maxBlocksPerHost: z.int().optional().describe(`Value in force; 0 means ${DEFAULT_MAX_BLOCKS_PER_HOST}.`),
       ipCooldownSeconds: z.int().optional().describe("Value in force, in seconds."),
       kubeVirtVMAddressPersistence: z.string().optional().describe("Value in force."),
     })

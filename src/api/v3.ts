@@ -9,6 +9,7 @@
  * under `v1` or `v3` those of one generation. `crdRequired` makes a field required there.
  */
 import { z } from "zod";
+import { DEFAULT_MAX_BLOCKS_PER_HOST, IP_COOLDOWN_SECONDS_LIMIT, MAX_BLOCKS_PER_HOST_LIMIT } from "./config-limits.ts";
 import { ipPoolCidrRules, ipPoolRules } from "./ippool-rules.ts";
 import { condition, objectMeta } from "./meta.ts";
 
@@ -105,11 +106,14 @@ export const ipamConfigurationSpec = z.looseObject({
   maxBlocksPerHost: z
     .int()
     .optional()
-    .describe("Most blocks one node may own. 0 means the library's default, 20. Above 0 needs strictAffinity: true.")
+    .describe(
+      `Most blocks one node may own. 0 means the library's default, ${DEFAULT_MAX_BLOCKS_PER_HOST}. ` +
+        "Above 0 needs strictAffinity: true.",
+    )
     .meta({
       minimum: 0,
       v1: { maximum: 2_147_483_647 },
-      v3: { maximum: 1_000_000, format: "int32", default: 0 },
+      v3: { maximum: MAX_BLOCKS_PER_HOST_LIMIT, format: "int32", default: 0 },
     }),
   kubeVirtVMAddressPersistence: vmAddressPersistence
     .optional()
@@ -117,8 +121,8 @@ export const ipamConfigurationSpec = z.looseObject({
   ipCooldownSeconds: z
     .int()
     .optional()
-    .describe("Seconds a released address rests before it can be handed out again, 0 to 1200.")
-    .meta({ minimum: 0, maximum: 1200, v3: { format: "int32" } }),
+    .describe(`Seconds a released address rests before it can be handed out again, 0 to ${IP_COOLDOWN_SECONDS_LIMIT}.`)
+    .meta({ minimum: 0, maximum: IP_COOLDOWN_SECONDS_LIMIT, v3: { format: "int32" } }),
 });
 export type IPAMConfigurationSpec = z.infer<typeof ipamConfigurationSpec>;
 

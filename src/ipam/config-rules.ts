@@ -2,8 +2,15 @@
  * The rules of the IPAM configuration, once. `set` refuses and `get` rejects by this table; the CRD's CEL rules and the
  * admission policy are generated with its words.
  */
+import {
+  DEFAULT_MAX_BLOCKS_PER_HOST,
+  IP_COOLDOWN_SECONDS_LIMIT,
+  MAX_BLOCKS_PER_HOST_LIMIT,
+} from "../api/config-limits.ts";
 import type { IpamField } from "../api/installation.ts";
 import type { IPAMConfigurationSpec, VMAddressPersistence } from "../api/v3.ts";
+
+export * from "../api/config-limits.ts";
 
 /** The configuration in force: every field has a value. */
 export interface IPAMConfig {
@@ -23,10 +30,6 @@ export const DEFAULT_CONFIG: IPAMConfig = Object.freeze({
   kubeVirtVMAddressPersistence: "Enabled",
   ipCooldownSeconds: 0,
 });
-/** Blocks one node may own where maxBlocksPerHost is 0. */
-export const DEFAULT_MAX_BLOCKS_PER_HOST = 20;
-export const MAX_BLOCKS_PER_HOST_LIMIT = 1_000_000;
-export const IP_COOLDOWN_SECONDS_LIMIT = 1200;
 
 /** The stored spec with the defaults filled in. */
 export function effectiveConfig(spec: IPAMConfigurationSpec | undefined): IPAMConfig {

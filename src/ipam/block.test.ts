@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { deepFrozen } from "../../test/support/ipam.ts";
 import type { AllocationAttribute, IPAMBlock, IPAMBlockSpec } from "../api/v3.ts";
 import { addressSet, EMPTY_SET } from "../net/address-set.ts";
-import { type Cidr, parseCidr } from "../net/cidr.ts";
+import { type Cidr, formatCidr, parseCidr } from "../net/cidr.ts";
 import { collect, isEmpty, maskedAddress, newBlock, nextVersion, withSpec } from "./block.ts";
 import { allocate, assign, release, releaseHandle, withAttributes } from "./block-changes.ts";
-import { checkBlock } from "./block-problem.ts";
+import { checkBlock, rangeNamed } from "./block-problem.ts";
 
 const NOW = new Date("2026-01-02T03:04:05.678Z");
 const minutesAgo = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000).toISOString();
@@ -250,4 +250,19 @@ test.each([
     expect.objectContaining({ code: "MalformedBlock", message: expect.stringMatching(words) }),
   );
   expect(() => checkBlock(fresh("10.0.0.0/30"))).not.toThrow();
+});
+
+test.each([
+  ["10-0-0-0-26", "10.0.0.0/26"],
+  ["192-168-1-64-32", "192.168.1.64/32"],
+  ["fd80-24e2-f998-72d6---122", "fd80:24e2:f998:72d6::/122"],
+  ["fd00---122", "fd00::/122"],
+  ["2001-db8-0-0-1---122", "2001:db8:0:0:1::/122"],
+  ["1-2-3-4-5-6-7-8-128", "1:2:3:4:5:6:7:8/128"],
+  ["10-0-0-1-26", undefined],
+  ["node-a", undefined],
+  ["x", undefined],
+])("a block named %s is at %s", (name, cidr) => {
+  const range = rangeNamed(name);
+  expect(range && formatCidr(range)).toBe(cidr);
 });

@@ -3,11 +3,11 @@ import { SINGLETON_NAME } from "../api/installation.ts";
 import { blockName } from "../api/names.ts";
 import type { IPAMBlock, IPPool } from "../api/v3.ts";
 import { type CallOptions, type Datastore, isDatastoreError } from "../datastore/datastore.ts";
-import type { AddressSet } from "../net/address-set.ts";
+import { type AddressSet, addressSet } from "../net/address-set.ts";
 import { type Cidr, formatCidr } from "../net/cidr.ts";
 import { collect, nextVersion } from "./block.ts";
 import type { BlockOrder } from "./block-order.ts";
-import { checkBlock, problemOf } from "./block-problem.ts";
+import { checkBlock, problemOf, rangeNamed } from "./block-problem.ts";
 import { configViolations, effectiveConfig, getIPAMConfig, type IPAMConfig } from "./config.ts";
 import type { NodeReader } from "./nodes.ts";
 import { reservedAddresses } from "./reserved.ts";
@@ -95,6 +95,8 @@ export interface ListedBlocks {
   readonly blocks: readonly IPAMBlock[];
   /** Names of blocks that exist but cannot be used. */
   readonly unsound: ReadonlySet<string>;
+  /** Where those are. */
+  readonly unsoundRanges: AddressSet;
 }
 
 /** Every sound block; each other one is named in a warning and hides none. */
@@ -106,7 +108,9 @@ export async function listBlocks({ datastore, warn }: Context, options: CallOpti
     if (problem !== undefined) problems.set(block.metadata.name, problem);
   }
   for (const [name, reason] of problems) warn(`IPAMBlock "${name}" is passed over: ${reason}`);
-  return { blocks: items.filter(({ metadata }) => !problems.has(metadata.name)), unsound: new Set(problems.keys()) };
+  const unsound = new Set(problems.keys());
+  const blocks = items.filter(({ metadata }) => !unsound.has(metadata.name));
+  return { blocks, unsound, unsoundRanges: addressSet([...unsound].flatMap((name) => rangeNamed(name) ?? [])) };
 }
 
 /** Every readable pool, in the order of their names; others are named in a warning. */

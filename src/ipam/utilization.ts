@@ -2,7 +2,7 @@
 import type { IPAMBlock, IPPool } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
-import { type AddressSet, addressSet, sizeOfDifference, union } from "../net/address-set.ts";
+import { type AddressSet, addressSet, EMPTY_SET, sizeOfDifference, union } from "../net/address-set.ts";
 import { formatCidr, overlaps, size } from "../net/cidr.ts";
 import { freeOrdinals, isCooling, rangeOf } from "./block.ts";
 import { type Context, listBlocks, listPools, listReservations } from "./context.ts";
@@ -45,24 +45,28 @@ export async function getUtilization(
 ): Promise<PoolUtilization[]> {
   const pools = await listPools(context, options);
   const reserved = await listReservations(context, options);
-  const { blocks } = await listBlocks(context, options);
-  const rows = utilizationOf(pools, blocks, reserved, wanted);
+  const { blocks, unsoundRanges } = await listBlocks(context, options);
+  const rows = utilizationOf(pools, blocks, reserved, wanted, unsoundRanges);
   return rows.map((row) => ({ ...saturatedCounts(row), blocks: row.blocks.map(saturatedCounts) }));
 }
 
-/** The same of objects at hand, and exact: a /48 has more addresses than 63 bits count. Blocks must be sound. */
+/**
+ * The same of objects at hand, and exact: a /48 has more addresses than 63 bits count. Blocks must be sound; the ranges of
+ * others are not counted as free, as nothing is handed out of them.
+ */
 export function utilizationOf(
   sources: readonly IPPool[],
   blocks: readonly IPAMBlock[],
   reserved: AddressSet,
   wanted: readonly string[] = [],
+  unsoundRanges: AddressSet = EMPTY_SET,
 ): PoolUtilization[] {
   const pools = poolsOf(sources);
   const ofPool = Map.groupBy(blocks, (block) => pools.find(({ cidr }) => overlaps(cidr, rangeOf(block))));
   const isWanted = ({ name, source }: Pool) => wanted.includes(name) || wanted.includes(source.spec.cidr);
   const rows = pools
     .filter((pool) => wanted.length === 0 || isWanted(pool))
-    .map((pool) => poolUtilization(pool, ofPool.get(pool) ?? [], reserved));
+    .map((pool) => poolUtilization(pool, ofPool.get(pool) ?? [], reserved, unsoundRanges));
   return wanted.length > 0 ? rows : [...rows, ...orphans(ofPool.get(undefined) ?? [], reserved)];
 }
 
@@ -92,9 +96,14 @@ function blockUtilization(block: IPAMBlock, reserved: AddressSet): BlockUtilizat
 }
 
 /** Space that no block covers yet counts: what is neither reserved nor a block's is available. */
-function poolUtilization({ name, cidr }: Pool, stored: readonly IPAMBlock[], reserved: AddressSet): PoolUtilization {
+function poolUtilization(
+  { name, cidr }: Pool,
+  stored: readonly IPAMBlock[],
+  reserved: AddressSet,
+  unsoundRanges: AddressSet,
+): PoolUtilization {
   const blocks = stored.map((block) => blockUtilization(block, reserved));
-  const taken = union(reserved, addressSet(stored.map(rangeOf)));
+  const taken = union(union(reserved, unsoundRanges), addressSet(stored.map(rangeOf)));
   const sum = (count: (block: BlockUtilization) => bigint) => blocks.reduce((total, block) => total + count(block), 0n);
   return {
     name,

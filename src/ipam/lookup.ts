@@ -1,5 +1,5 @@
 /** Reads: a handle's addresses, an address's attributes. Nothing here writes. */
-import { blockName, cutHandle } from "../api/names.ts";
+import { blockName, cutHandle, handleName } from "../api/names.ts";
 import type { AttributeMap, IPAMBlock } from "../api/v3.ts";
 import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
 import { formatAddress } from "../net/address.ts";
@@ -56,7 +56,7 @@ async function readable<T>({ warn }: Context, read: Promise<T>): Promise<T | und
 }
 
 export function noSuchHandle(handleID: string): IpamError {
-  return new IpamError("NotFound", `resource does not exist: IPAMHandle(${handleID})`);
+  return new IpamError("NotFound", `resource does not exist: IPAMHandle(${handleName(handleID)})`);
 }
 
 /** @throws IpamError NotFound where there is no such handle */

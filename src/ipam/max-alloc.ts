@@ -42,7 +42,7 @@ export async function unlessOvercounted<T>(taking: Promise<T>): Promise<T> {
   } catch (error) {
     if (!isIpamError(error, "MaxRetries") || !(error.cause instanceof TransientError)) throw error;
     if (error.cause.code !== "HandleBusy") throw error;
-    const details = ["its object counts more addresses than it holds: release the handle, or correct the count"];
+    const details = ["its object counts more addresses than it holds: a collection of handles corrects the count"];
     throw new IpamError("InsufficientIPsByHandle", error.cause.message, { cause: error, details });
   }
 }

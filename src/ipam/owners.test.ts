@@ -76,7 +76,11 @@ describe("T63: setOwnerAttributes", () => {
       expect(await errorOf(w.ipam.setOwnerAttributes(IP, "vm", swap, preconditions))).toMatchObject({
         code: "PreconditionFailed",
         message: `update conflict: ${IP}`,
-        details: [expect.stringContaining("owner is")],
+        details: [
+          expect.stringMatching(
+            /^cannot set (Active|Alternate)OwnerAttrs: expected pod=\w* namespace=\w* but found pod=/,
+          ),
+        ],
       });
       expect(await sides(w)).toEqual(["a", undefined]);
     }

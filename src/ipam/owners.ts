@@ -5,7 +5,7 @@ import { attributeAt, handleOf, ordinalOf } from "./block.ts";
 import { withAttributes } from "./block-changes.ts";
 import { type Context, cooldownFor, found, listPools, loadBlock, writeBlock } from "./context.ts";
 import { IpamError } from "./errors.ts";
-import { notAssigned } from "./lookup.ts";
+import { noSuchBlock, notAssigned } from "./lookup.ts";
 import { blockAround, isEnabled, poolsOf } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
 
@@ -62,7 +62,7 @@ export async function setOwnerAttributes(
   const cooldown = await cooldownFor(context, options);
   const attempt = async () => {
     const loaded = await found(loadBlock(context, around.block, cooldown, options));
-    if (!loaded) throw notAssigned(ip, "IP is unassigned");
+    if (!loaded) throw noSuchBlock(around.block);
     const { block } = loaded;
     const ordinal = ordinalOf(block, around.address)!;
     const stored = heldBy(block, ordinal, ip, handleID);
@@ -110,25 +110,20 @@ function checkPreconditions(
   const changesAlternate = updates.clearAlternateOwner || updates.alternateOwnerAttrs !== undefined;
   const { expectedActiveOwner, verifyActiveOwnerEmpty, expectedAlternateOwner, verifyAlternateOwnerEmpty } =
     preconditions;
+  const { secondary: active, alternateOwnerAttrs: alternate } = stored;
+  const expectedActive = verifyActiveOwnerEmpty ? emptyAttributeOwner() : expectedActiveOwner;
+  const expectedAlternate = verifyAlternateOwnerEmpty ? emptyAttributeOwner() : expectedAlternateOwner;
   const details = [
-    ...(changesActive ? unexpected("active", stored.secondary, expectedActiveOwner, verifyActiveOwnerEmpty) : []),
-    ...(changesAlternate
-      ? unexpected("alternate", stored.alternateOwnerAttrs, expectedAlternateOwner, verifyAlternateOwnerEmpty)
-      : []),
+    ...(changesActive ? unexpected("ActiveOwnerAttrs", active, expectedActive) : []),
+    ...(changesAlternate ? unexpected("AlternateOwnerAttrs", alternate, expectedAlternate) : []),
   ];
   if (details.length > 0) throw new IpamError("PreconditionFailed", `update conflict: ${ip}`, { details });
 }
 
-function unexpected(
-  side: string,
-  attrs: AttributeMap | undefined,
-  expected: AttributeOwner | undefined,
-  mustBeEmpty: boolean | undefined,
-): string[] {
-  const is = isNobody(attrs) ? "nobody" : `${attrs?.["namespace"] ?? ""}/${attrs?.["pod"] ?? ""}`;
-  if (mustBeEmpty && !isNobody(attrs)) return [`the ${side} owner is ${is}, not nobody`];
+function unexpected(side: string, attrs: AttributeMap = {}, expected?: AttributeOwner): string[] {
   if (!expected || ownerMatches(expected, attrs)) return [];
-  return [`the ${side} owner is ${is}, not ${expected.namespace}/${expected.name}`];
+  const found = `pod=${attrs["pod"] ?? ""} namespace=${attrs["namespace"] ?? ""}`;
+  return [`cannot set ${side}: expected pod=${expected.name} namespace=${expected.namespace} but found ${found}`];
 }
 
 function updated(stored: AllocationAttribute, updates: OwnerAttributeUpdates): AllocationAttribute {

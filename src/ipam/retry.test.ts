@@ -27,7 +27,8 @@ describe("retryLostRaces", () => {
     const attempt = losing(Number.POSITIVE_INFINITY);
     await expect(retryLostRaces(attempt, { what: "writing X", pause: noPause })).rejects.toMatchObject({
       code: "MaxRetries",
-      message: expect.stringContaining("writing X"),
+      message: "Max retries hit - excessive concurrent IPAM requests",
+      details: [expect.stringContaining("writing X")],
       cause: expect.any(DatastoreError),
     });
     expect(attempt).toHaveBeenCalledTimes(MAX_ATTEMPTS);

@@ -12,7 +12,7 @@ const MAX_PAUSE_MS = 50;
 export type LostRace = DatastoreErrorCode | TransientError["code"];
 
 export interface RetryOptions {
-  /** What is being done, for the message when every attempt was lost. */
+  /** What is being done, for the error when every attempt was lost. */
   readonly what: string;
   readonly signal?: AbortSignal | undefined;
   /** Codes that mean "someone else wrote first". */
@@ -41,9 +41,8 @@ export async function retryLostRaces<T>(attempt: () => Promise<T>, options: Retr
     }
     if (count >= IMMEDIATE_ATTEMPTS && count < MAX_ATTEMPTS) await pauseUnlessAborted(pause, count, signal);
   }
-  throw new IpamError("MaxRetries", `Max retries hit while ${what}: another writer was first ${MAX_ATTEMPTS} times`, {
-    cause: last,
-  });
+  const details = [`${what}: another writer was first ${MAX_ATTEMPTS} times; try again when there are fewer at once`];
+  throw new IpamError("MaxRetries", "Max retries hit - excessive concurrent IPAM requests", { details, cause: last });
 }
 
 function isLostRace(error: unknown, lost: readonly LostRace[]): boolean {

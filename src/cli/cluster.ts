@@ -12,8 +12,15 @@ export interface OpenCluster {
   readonly chosenBy: string;
 }
 
+/** What connecting depends on besides the place. */
+export interface ConnectCall {
+  /** Where CALICO_API_GROUP is looked up. */
+  readonly env: NodeJS.ProcessEnv;
+  readonly signal: AbortSignal;
+}
+
 /** @throws KubeError where the kubeconfig is no good; DatastoreError NotServed where no IPAM kinds are installed */
-export async function openCluster(place: ClusterPlace, signal: AbortSignal, env = process.env): Promise<OpenCluster> {
+export async function openCluster(place: ClusterPlace, { env, signal }: ConnectCall): Promise<OpenCluster> {
   const { kubeconfig, context, inCluster, apiGroup } = place;
   const client = await connect({ kubeconfig, context, inCluster, fieldManager: "ipamctl", userAgent: "ipamctl" });
   try {

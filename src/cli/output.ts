@@ -23,19 +23,24 @@ export interface TextStyle {
   readonly headers: boolean;
 }
 
-/** A list of rows as an answer: a table of `columns`, or `{ items: rows }`. */
+/** Rows as an answer: a table of `columns`, or `{ items: rows }`. */
 export function listing<T extends object>(
   kind: string,
   items: readonly T[],
   columns: readonly Column<T>[],
   name: (row: T) => string,
 ): Output {
-  return {
-    kind,
-    value: { items },
-    names: items.map(name),
-    text: ({ wide, headers }) => tableText(items, wide ? columns : columns.filter((column) => !column.wide), headers),
-  };
+  return { kind, value: { items }, names: items.map(name), text: tableOf(items, columns) };
+}
+
+/** How rows are shown to people. */
+export function tableOf<T>(rows: readonly T[], columns: readonly Column<T>[]): Output["text"] {
+  return ({ wide, headers }) =>
+    tableText(
+      rows,
+      columns.filter((column) => wide || !column.wide),
+      headers,
+    );
 }
 
 export interface PrintOptions {

@@ -34,10 +34,10 @@ export interface Surroundings {
 
 const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 const EMBEDDED = "embedded:";
-const here = (): Surroundings => ({ env: process.env, home: homedir(), exists: existsSync });
 
 /** @throws UsageError where flags exclude each other, or nothing names a place */
-export function choosePlace(options: PlaceOptions, around: Surroundings = here()): Place {
+export function choosePlace(options: PlaceOptions, surroundings: Partial<Surroundings> = {}): Place {
+  const around = { env: process.env, home: homedir(), exists: existsSync, ...surroundings };
   const { kubeconfig, context, bundle, datastore = "auto" } = options;
   const cluster = kubeconfig ?? context;
   if (bundle !== undefined) {

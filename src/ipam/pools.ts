@@ -43,7 +43,7 @@ function poolOf(source: IPPool, cidr: Cidr): Pool {
 }
 
 /** Why no address may come from the pool at all; undefined where one may. */
-function disabledBecause({ source }: Pool): string | undefined {
+export function disabledBecause({ source }: Pool): string | undefined {
   if (source.metadata.deletionTimestamp !== undefined) return "is being deleted";
   if (source.spec.disabled) return "is disabled";
   const allocatable = source.status?.conditions?.find(({ type }) => type === "Allocatable");

@@ -5,6 +5,8 @@ import type { Place } from "../place.ts";
 export interface TakeOptions {
   readonly signal: AbortSignal;
   readonly now: () => Date;
+  /** Where CALICO_API_GROUP is looked up. */
+  readonly env: NodeJS.ProcessEnv;
   /** Told what is being read, before it is. */
   readonly progress?: ((what: string) => void) | undefined;
 }
@@ -24,6 +26,6 @@ export async function takeSnapshot(place: Place, options: TakeOptions): Promise<
     return takeFromStore(store, options).finally(() => store.close());
   }
   const [{ openCluster }, { takeFromCluster }] = await Promise.all([import("../cluster.ts"), import("./cluster.ts")]);
-  const source = await openCluster(place, options.signal);
+  const source = await openCluster(place, options);
   return takeFromCluster(source, options).finally(() => source.client.close());
 }

@@ -1,0 +1,16 @@
+/** Prints a completion script: words that the table of verbs knows, and nothing that asks a cluster. */
+import type { Session } from "../session.ts";
+import type { Given } from "../verb.ts";
+import type { SHELLS } from "../verbs/completion.ts";
+import { VERBS } from "../verbs.ts";
+import { bashScript, fishScript, zshScript } from "./scripts.ts";
+
+const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], typeof bashScript>> = {
+  bash: bashScript,
+  zsh: zshScript,
+  fish: fishScript,
+};
+
+export async function run({ stdout }: Session, { arguments: [shell] }: Given): Promise<undefined> {
+  stdout.write(SCRIPTS[shell as keyof typeof SCRIPTS](VERBS));
+}

@@ -1,0 +1,26 @@
+#!/usr/bin/env node
+/** Entry of `ipamctl` and `kubectl ipam`: streams, signals and the exit code. */
+import { basename } from "node:path";
+import { runProgram } from "./program.ts";
+import { EXIT } from "./verb.ts";
+
+/** kubectl finds its plugins by their name. */
+const program = basename(process.argv[1] ?? "").startsWith("kubectl-ipam") ? "kubectl ipam" : "ipamctl";
+const stop = new AbortController();
+
+/** The first Ctrl-C stops cleanly; whoever asks again does not want to wait. */
+function interrupt(): void {
+  if (stop.signal.aborted) process.exit(EXIT.interrupted);
+  stop.abort(new Error("interrupted"));
+}
+process.on("SIGINT", interrupt);
+process.on("SIGTERM", interrupt);
+// Whoever reads our output may have seen enough: `ipamctl show | head`.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : EXIT.error));
+
+const { stdout, stderr, env } = process;
+process.exitCode = await runProgram(
+  process.argv.slice(2),
+  { stdout, stderr, env, now: () => new Date(), signal: stop.signal },
+  program,
+);

@@ -1,0 +1,88 @@
+/** The command line, made from the table of verbs. It decides nothing but which verb runs and what its exit code means. */
+import { Argument, Command, CommanderError, Option } from "commander";
+import { createSession, type Io, type SessionOptions } from "./session.ts";
+import { UsageError } from "./usage-error.ts";
+import { EXIT, type FlagRow, type Verb } from "./verb.ts";
+import { VERBS } from "./verbs.ts";
+
+const ABOUT = "Looks at Calico's IPAM data, explains it and mends it: on a cluster, an embedded store or a bundle.";
+
+/** Runs one command line. @returns its exit code; nothing is thrown */
+export async function runProgram(argv: readonly string[], io: Io, program = "ipamctl"): Promise<number> {
+  const outcome = { code: EXIT.fine as number };
+  try {
+    await commandOf(io, program, outcome).parseAsync([...argv], { from: "user" });
+    return outcome.code;
+  } catch (error) {
+    return failed(error, io, program);
+  }
+}
+
+function commandOf(io: Io, program: string, outcome: { code: number }): Command {
+  const command = new Command(program)
+    .description(ABOUT)
+    .helpOption("-h, --help", "Print this help.")
+    .helpCommand("help [verb]", "Print the help of a verb.")
+    .configureOutput({
+      writeOut: (text) => void io.stdout.write(text),
+      writeErr: (text) => void io.stderr.write(text),
+      outputError: () => {}, // told by `failed`, with where to look
+    })
+    .showSuggestionAfterError()
+    .exitOverride();
+  for (const verb of VERBS) command.addCommand(subcommand(verb, command, io, program, outcome));
+  return command;
+}
+
+function subcommand(verb: Verb, parent: Command, io: Io, program: string, outcome: { code: number }): Command {
+  const command = new Command(verb.name).copyInheritedSettings(parent).summary(verb.summary);
+  command.description(verb.description ? `${verb.summary}\n\n${verb.description}` : verb.summary);
+  command.helpOption("-h, --help", "Print this help.").allowExcessArguments(false);
+  for (const { name, help, choices } of verb.arguments ?? []) {
+    const argument = new Argument(name, help);
+    command.addArgument(choices ? argument.choices(choices) : argument);
+  }
+  for (const flag of verb.flags) command.addOption(optionOf(flag));
+  command.addHelpText("after", examplesText(verb, program));
+  return command.action(async (...given: unknown[]) => {
+    const [options, ...values] = [command.opts(), ...given.slice(0, command.registeredArguments.length)];
+    const session = createSession(io, program, options as SessionOptions);
+    const { run } = await verb.load();
+    outcome.code = (await run(session, { arguments: texts(values), options })) ?? EXIT.fine;
+  });
+}
+
+/** Of arguments that may be repeated commander makes a list. */
+const texts = (values: readonly unknown[]) => values.flat().filter((value) => typeof value === "string");
+
+function optionOf({ flags, help, default: standard, choices, hidden, group }: FlagRow): Option {
+  const option = new Option(flags, help);
+  if (group) option.helpGroup(group);
+  if (choices) option.choices(choices);
+  if (standard !== undefined) option.default(standard);
+  return hidden ? option.hideHelp() : option;
+}
+
+function examplesText({ examples }: Verb, program: string): string {
+  const lines = examples.map(({ command, does }) => `  # ${does}\n  ${program} ${command}`);
+  return lines.length === 0 ? "" : `\nExamples:\n${lines.join("\n")}`;
+}
+
+/** Tells what went wrong in one line, and gives the exit code for it. */
+function failed(error: unknown, { stderr, signal }: Io, program: string): number {
+  if (error instanceof CommanderError && error.exitCode === 0) return EXIT.fine; // help was asked for and printed
+  if (signal.aborted) {
+    stderr.write(`${program}: stopped\n`);
+    return EXIT.interrupted;
+  }
+  const usage = error instanceof CommanderError || error instanceof UsageError;
+  if (error instanceof CommanderError && error.code === "commander.help") return EXIT.usage; // no verb: help was printed
+  stderr.write(`${program}: ${messageOf(error)}\n`);
+  if (usage) stderr.write(`See '${program} --help', or '${program} VERB --help'.\n`);
+  return usage ? EXIT.usage : EXIT.error;
+}
+
+function messageOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
+}

@@ -1,0 +1,32 @@
+/** Tells a person at a terminal what long work is about: one line of standard error, gone when the work is done. */
+import type { Sink } from "./session.ts";
+
+export interface Progress {
+  readonly report: (what: string) => void;
+  readonly end: () => void;
+}
+
+/** Nothing is shown before this long. */
+const SILENT_MS = 1000;
+const CLEAR_LINE = "\r\u001b[K";
+
+export function createProgress(stderr: Sink, silentMs = SILENT_MS): Progress {
+  if (!stderr.isTTY) return { report: () => {}, end: () => {} };
+  let text = "";
+  let shown = false;
+  const show = () => {
+    shown = true;
+    stderr.write(`${CLEAR_LINE}reading ${text} ...`);
+  };
+  const timer = setTimeout(show, silentMs);
+  return {
+    report: (what) => {
+      text = what;
+      if (shown) show();
+    },
+    end: () => {
+      clearTimeout(timer);
+      if (shown) stderr.write(CLEAR_LINE);
+    },
+  };
+}

@@ -1,0 +1,66 @@
+/** What a verb is run with: streams, clock, signal, and the data that the flags point at. */
+import type { Snapshot } from "../judgement/snapshot.ts";
+import type { Format, Output } from "./output.ts";
+import type { PlaceOptions } from "./place.ts";
+
+/** Where text goes. */
+export interface Sink {
+  write(text: string): unknown;
+  readonly isTTY?: boolean | undefined;
+}
+
+/** The process around a run; tests give their own. */
+export interface Io {
+  /** Data. */
+  readonly stdout: Sink;
+  /** Talk. */
+  readonly stderr: Sink;
+  readonly env: NodeJS.ProcessEnv;
+  readonly now: () => Date;
+  /** Aborts when the user asks to stop. */
+  readonly signal: AbortSignal;
+}
+
+export interface Session extends Io {
+  /** Name the program was called by: `ipamctl` or `kubectl ipam`. */
+  readonly program: string;
+  /** Looks at the data anew. */
+  snapshot(): Promise<Snapshot>;
+  /** Prints an answer in the form that was asked for. */
+  print(output: Output): Promise<void>;
+  /** Tells the user something on standard error. */
+  say(text: string): void;
+}
+
+/** Options that a session is made from, as the flags give them. */
+export interface SessionOptions extends PlaceOptions {
+  readonly output?: Format;
+  readonly headers?: boolean;
+}
+
+export function createSession(io: Io, program: string, options: SessionOptions): Session {
+  const say = (text: string) => void io.stderr.write(`${text}\n`);
+  return {
+    ...io,
+    program,
+    say,
+    snapshot: async () => {
+      const [{ choosePlace }, { takeSnapshot }, { createProgress }] = await Promise.all([
+        import("./place.ts"),
+        import("./snapshot/take.ts"),
+        import("./progress.ts"),
+      ]);
+      const progress = createProgress(io.stderr);
+      const place = choosePlace(options, { env: io.env });
+      const snapshot = await takeSnapshot(place, { ...io, progress: progress.report }).finally(progress.end);
+      for (const { part, reason } of snapshot.unread) say(`not looked at: ${part} (${reason})`);
+      for (const { kind, name, reason } of snapshot.malformed) say(`${kind} "${name}" cannot be read: ${reason}`);
+      return snapshot;
+    },
+    print: async (output) => {
+      const { printed } = await import("./output.ts");
+      const { output: format = "table", headers = true } = options;
+      io.stdout.write(await printed(output, { format, headers }));
+    },
+  };
+}

@@ -1,0 +1,96 @@
+/** A pool as a picture of its blocks: what each cell of the map stands for. Pure; `map-text.ts` draws it. */
+import type { BlockAffinity, IPAMBlock } from "../../api/v3.ts";
+import { isConfirmed } from "../../ipam/affinity.ts";
+import { rangeOf } from "../../ipam/block.ts";
+import type { Pool } from "../../ipam/pools.ts";
+import { reservedIn } from "../../ipam/reserved.ts";
+import { allocationsOf } from "../../judgement/allocations.ts";
+import { type Inventory, soundBlocks } from "../../judgement/inventory.ts";
+import { borrowedFrom } from "../../judgement/owners.ts";
+import { width } from "../../net/address.ts";
+import { type Cidr, contains, formatCidr, size } from "../../net/cidr.ts";
+import { gridOf } from "./map-layout.ts";
+
+/** A block, or where a pool has too many, an aligned part of it. */
+export interface Cell {
+  readonly cidr: string;
+  /** Blocks that exist in it. */
+  readonly blocks: number;
+  /** Of all addresses of the cell, from 0 to 1. */
+  readonly used: number;
+  readonly cooling: number;
+  /** Addresses that other nodes use than the one that owns the block. */
+  readonly borrowed: number;
+  /** Blocks nobody owns. */
+  readonly unowned: number;
+  /** Blocks that are being claimed or given up. */
+  readonly changing: number;
+  /** Every address is reserved. */
+  readonly reserved: boolean;
+}
+
+export interface PoolMap {
+  readonly pool: string;
+  readonly cidr: string;
+  readonly columns: number;
+  readonly rows: number;
+  /** Whether cells stand in Z-order; else row by row, and only those with blocks. */
+  readonly zOrder: boolean;
+  readonly cells: readonly Cell[];
+}
+
+/** Cells of a map at most: 32 by 32. */
+const MOST_BITS = 10;
+/** A pool of more blocks than 2^20 has no picture: only the blocks that exist are shown, row by row. */
+const PICTURE_BITS = 20;
+const STRIP = 32;
+
+export function poolMap(inventory: Inventory, pool: Pool): PoolMap {
+  const { cidr, blockSize, name } = pool;
+  const blocks = soundBlocks(inventory).filter((block) => contains(cidr, rangeOf(block)));
+  const bits = Math.max(0, blockSize - cidr.prefix);
+  const named = { pool: name, cidr: formatCidr(cidr) };
+  const changing = changingRanges(inventory.affinities);
+  const cell = (range: Cidr, inside: readonly IPAMBlock[]) => cellOf(range, inside, inventory, changing);
+  if (bits > PICTURE_BITS) {
+    const cells = blocks.map((block) => cell(rangeOf(block), [block]));
+    return { ...named, columns: STRIP, rows: Math.ceil(cells.length / STRIP), zOrder: false, cells };
+  }
+  const parts = partsOf(cidr, Math.min(bits, MOST_BITS));
+  const ofPart = Map.groupBy(blocks, (block) => indexIn(cidr, parts[0]!.prefix, rangeOf(block)));
+  const cells = parts.map((part, index) => cell(part, ofPart.get(index) ?? []));
+  return { ...named, ...gridOf(Math.min(bits, MOST_BITS)), zOrder: true, cells };
+}
+
+function partsOf({ version, base, prefix }: Cidr, bits: number): Cidr[] {
+  const step = 1n << BigInt(width(version) - prefix - bits);
+  const partAt = (index: number): Cidr => ({ version, base: base + BigInt(index) * step, prefix: prefix + bits });
+  return Array.from({ length: 2 ** bits }, (_, index) => partAt(index));
+}
+
+function indexIn(pool: Cidr, prefix: number, { base }: Cidr): number {
+  return Number((base - pool.base) >> BigInt(width(pool.version) - prefix));
+}
+
+function changingRanges(affinities: readonly BlockAffinity[]): ReadonlySet<string> {
+  return new Set(affinities.filter((row) => !isConfirmed(row)).map(({ spec }) => spec.cidr));
+}
+
+function cellOf(
+  range: Cidr,
+  blocks: readonly IPAMBlock[],
+  { reserved }: Inventory,
+  changing: ReadonlySet<string>,
+): Cell {
+  const allocations = blocks.flatMap((block) => Array.from(allocationsOf(block)));
+  return {
+    cidr: formatCidr(range),
+    blocks: blocks.length,
+    used: allocations.length / Number(size(range)),
+    cooling: allocations.filter(({ releasedAt }) => releasedAt !== undefined).length,
+    borrowed: allocations.filter(({ owner, block }) => borrowedFrom(owner, block) !== undefined).length,
+    unowned: blocks.filter(({ spec }) => spec.affinity === undefined).length,
+    changing: blocks.filter(({ spec }) => changing.has(spec.cidr)).length,
+    reserved: reservedIn(range, reserved) === size(range),
+  };
+}

@@ -1,0 +1,140 @@
+/** What is to be said of one address. Pure. */
+import type { AttributeMap, IPAMBlock } from "../../api/v3.ts";
+import { problemOf } from "../../ipam/block-problem.ts";
+import { disabledBecause, poolFor } from "../../ipam/pools.ts";
+import { reservedAddresses } from "../../ipam/reserved.ts";
+import { type Allocation, allocationsOf } from "../../judgement/allocations.ts";
+import { blockWith, type Inventory } from "../../judgement/inventory.ts";
+import { userText, usesOf } from "../../judgement/uses.ts";
+import { type Address, formatAddress } from "../../net/address.ts";
+import { has } from "../../net/address-set.ts";
+import type { Output } from "../output.ts";
+import { fieldsText } from "../table.ts";
+import { type AddressRow, addressRow } from "./addresses.ts";
+
+/** An absent field says that there is nothing of it. */
+export interface AddressReport extends Partial<Omit<AddressRow, "state" | "address">> {
+  readonly address: string;
+  /**
+   * `allocated`; `cooling` until freeAt; `reserve` of a Windows host; `reserved` by an IPReservation; `free`; `outside`
+   * every pool; `unknown`: the block contradicts itself.
+   */
+  readonly state: AddressRow["state"] | "reserved" | "free" | "outside" | "unknown";
+  /** IPReservations that cover it. An address in use can be reserved too. */
+  readonly reservedBy: readonly string[];
+  /** Why nothing is handed out from its pool. */
+  readonly poolClosed?: string;
+  /** Owner of the block: `host:<node>` or `virtual:<name>`. */
+  readonly affinity?: string;
+  readonly activeOwner?: AttributeMap;
+  readonly alternateOwner?: AttributeMap;
+  /** Who of the cluster has the address now, whatever is allocated: `Pod default/web-0`. */
+  readonly usedBy: readonly string[];
+  /** How the block contradicts itself. */
+  readonly problem?: string;
+}
+
+export function addressReport(inventory: Inventory, at: Address, now: Date): AddressReport {
+  const address = formatAddress(at);
+  const block = blockWith(inventory, at);
+  const pool = poolFor(inventory.pools, at);
+  const closed = pool && disabledBecause(pool);
+  const allocation = block && allocationAt(block, address);
+  const { snapshot } = inventory;
+  const covers = snapshot.reservations.filter((reservation) => has(reservedAddresses([reservation]), at));
+  const uses = Array.from(usesOf(snapshot)).filter((use) => use.address === address);
+  const found: Omit<AddressReport, "state"> = {
+    address,
+    ...(pool && { pool: pool.name }),
+    ...(closed && { poolClosed: closed }),
+    ...(block && blockFields(block)),
+    ...(allocation && allocationFields(inventory, allocation, pool?.name)),
+    reservedBy: covers.map(({ metadata }) => metadata.name),
+    usedBy: uses.map(({ user }) => userText(user)),
+  };
+  return { ...found, state: stateOf(found, allocation && addressRow(inventory, allocation, undefined), now) };
+}
+
+function allocationAt(block: IPAMBlock, address: string): Allocation | undefined {
+  return Array.from(allocationsOf(block)).find((allocation) => allocation.address === address);
+}
+
+function blockFields(block: IPAMBlock) {
+  const { cidr, affinity } = block.spec;
+  const problem = problemOf(block);
+  return { block: cidr, ...(affinity && { affinity }), ...(problem && { problem }) };
+}
+
+function allocationFields(inventory: Inventory, allocation: Allocation, pool: string | undefined) {
+  const { state: _state, ...row } = addressRow(inventory, allocation, pool);
+  const { owner, alternate } = allocation;
+  return {
+    ...row,
+    ...(hasAny(owner) && { activeOwner: owner }),
+    ...(hasAny(alternate) && { alternateOwner: alternate }),
+  };
+}
+
+const hasAny = (attributes: AttributeMap) => Object.keys(attributes).length > 0;
+
+function stateOf(
+  { problem, pool, reservedBy }: Omit<AddressReport, "state">,
+  row: AddressRow | undefined,
+  now: Date,
+): AddressReport["state"] {
+  if (row && !hasCooledDown(row, now)) return row.state;
+  if (problem !== undefined) return "unknown";
+  if (pool === undefined) return "outside";
+  return reservedBy.length > 0 ? "reserved" : "free";
+}
+
+/** The next write of the block frees it, and whoever asks for an address makes that write. */
+function hasCooledDown({ freeAt }: AddressRow, now: Date): boolean {
+  return freeAt !== undefined && Date.parse(freeAt) <= now.getTime();
+}
+
+const SENTENCES: Readonly<Record<AddressReport["state"], string>> = {
+  allocated: "is in use",
+  cooling: "was released and cools down",
+  reserve: "is kept back by a Windows node",
+  reserved: "is not assigned, and reserved",
+  free: "is not assigned",
+  outside: "is not assigned: it is outside of every pool",
+  unknown: "is in a block that contradicts itself",
+};
+
+export function addressOutput(report: AddressReport): Output {
+  const { address, state } = report;
+  const fields = fieldsOf(report).filter(([, value]) => value !== "");
+  return {
+    kind: "Address",
+    value: { ...report },
+    names: [address],
+    text: () => `IP ${address} ${SENTENCES[state]}\n${fieldsText(fields)}`,
+  };
+}
+
+function fieldsOf(report: AddressReport): (readonly [string, string])[] {
+  const { pool = "", poolClosed, block = "", affinity, sequenceNumber, activeOwner, alternateOwner } = report;
+  return [
+    ["Pool", poolClosed ? `${pool}, which ${poolClosed}` : pool],
+    ["Block", block && `${block} (${affinity ?? "nobody's"})`],
+    ["Problem", report.problem ?? ""],
+    ["Handle", report.handle ?? ""],
+    ["Sequence number", sequenceNumber === undefined ? "" : String(sequenceNumber)],
+    ["Owner", activeOwner ? attributesText(activeOwner) : ""],
+    ["Alternate owner", alternateOwner ? attributesText(alternateOwner) : ""],
+    ["Node", report.node ?? ""],
+    ["Borrowed from", report.borrowedFrom ?? ""],
+    ["Released at", report.releasedAt ?? ""],
+    ["Free at", report.freeAt ?? ""],
+    ["Reserved by", report.reservedBy.join(", ")],
+    ["Used by", report.usedBy.join(", ")],
+  ];
+}
+
+/** In the order of the keys. */
+function attributesText(attributes: AttributeMap): string {
+  const sorted = Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1));
+  return sorted.map(([key, value]) => `${key}=${value}`).join(" ");
+}

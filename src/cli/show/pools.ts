@@ -1,0 +1,111 @@
+/** How full pools, and blocks, are. Pure: a snapshot in, rows out. */
+import { blockName } from "../../api/names.ts";
+import { disabledBecause, type Pool } from "../../ipam/pools.ts";
+import { type PoolUtilization, type Utilization, utilizationOf } from "../../ipam/utilization.ts";
+import { type Inventory, soundBlocks } from "../../judgement/inventory.ts";
+import { countOf } from "../numbers.ts";
+import { type Output, tableOf } from "../output.ts";
+import type { Column } from "../table.ts";
+
+/** Counts are exact, and text in JSON. An address can be in use and reserved: they need not add up. */
+export interface PoolRow extends Utilization {
+  readonly name: string;
+  readonly blockSize: number;
+  /** How many blocks of it exist. */
+  readonly blocks: number;
+  /** Why nothing is handed out from it; absent where something is. */
+  readonly closed?: string;
+  readonly allowedUses: readonly string[];
+  readonly nodeSelector: string;
+}
+
+export interface BlockRow extends Utilization {
+  /** Absent: it is in no pool. */
+  readonly pool?: string;
+  /** `host:<node>` or `virtual:<name>`; absent where nobody owns it. */
+  readonly affinity?: string;
+}
+
+/** Pools of the name or CIDR `only`, or all; in the order of their names. */
+export function poolRows(inventory: Inventory, only?: string): PoolRow[] {
+  return utilization(inventory, only).flatMap((found) => {
+    const pool = inventory.pools.find(({ name }) => name === found.name);
+    return pool ? [poolRow(pool, found)] : [];
+  });
+}
+
+/** Their blocks, and after them those in no pool. */
+export function blockRows(inventory: Inventory, only?: string): BlockRow[] {
+  const owners = new Map(inventory.blocks.map(({ spec }) => [spec.cidr, spec.affinity]));
+  const names = new Set(inventory.pools.map(({ name }) => name));
+  return utilization(inventory, only).flatMap(({ name, blocks }) =>
+    blocks.map((block) => {
+      const affinity = owners.get(block.cidr);
+      return { ...block, ...(names.has(name) && { pool: name }), ...(affinity && { affinity }) };
+    }),
+  );
+}
+
+function utilization(inventory: Inventory, only: string | undefined): PoolUtilization[] {
+  const wanted = only === undefined ? [] : [only];
+  return utilizationOf(inventory.snapshot.pools, soundBlocks(inventory), inventory.reserved, wanted);
+}
+
+function poolRow(pool: Pool, { blocks, ...counts }: PoolUtilization): PoolRow {
+  const closed = disabledBecause(pool);
+  return {
+    ...counts,
+    blockSize: pool.blockSize,
+    blocks: blocks.length,
+    ...(closed && { closed }),
+    allowedUses: pool.allowedUses,
+    nodeSelector: pool.source.spec.nodeSelector || "all()",
+  };
+}
+
+type Line = Utilization & { readonly grouping: string; readonly pool?: PoolRow; readonly affinity?: string };
+
+const share = (header: string, count: (line: Line) => bigint): Column<Line> => ({
+  header,
+  right: true,
+  value: (line) => countOf(count(line), line.capacity),
+});
+/** Calicoctl's columns, and how many cool down. */
+const COLUMNS: readonly Column<Line>[] = [
+  { header: "GROUPING", value: ({ grouping }) => grouping },
+  { header: "CIDR", value: ({ cidr }) => cidr },
+  { header: "IPS TOTAL", right: true, value: ({ capacity }) => String(capacity) },
+  share("IPS IN USE", ({ inUse }) => inUse),
+  share("COOLING DOWN", ({ inCooldown }) => inCooldown),
+  share("IPS RESERVED", ({ reserved }) => reserved),
+  share("IPS FREE", ({ available }) => available),
+  { header: "NAME", value: ({ pool, affinity = "" }) => pool?.name ?? affinity },
+  {
+    header: "BLOCKS",
+    wide: true,
+    right: true,
+    value: ({ pool }) => (pool ? `${pool.blocks} of /${pool.blockSize}` : ""),
+  },
+  { header: "USES", wide: true, value: ({ pool }) => pool?.allowedUses.join(",") ?? "" },
+  { header: "NODE SELECTOR", wide: true, value: ({ pool }) => pool?.nodeSelector ?? "" },
+];
+const CLOSED: Column<Line> = { header: "CLOSED", value: ({ pool }) => pool?.closed ?? "" };
+
+/** Whether pools are closed is a column only where one is. */
+const columnsFor = (pools: readonly PoolRow[]) => (pools.some(({ closed }) => closed) ? [...COLUMNS, CLOSED] : COLUMNS);
+const poolLine = (pool: PoolRow): Line => ({ ...pool, grouping: "IP Pool", pool });
+const blockLine = ({ pool: _name, ...block }: BlockRow): Line => ({ ...block, grouping: "Block" });
+
+export function poolsOutput(pools: readonly PoolRow[]): Output {
+  const names = pools.map(({ name }) => `ippool/${name}`);
+  return { kind: "PoolList", value: { items: pools }, names, text: tableOf(pools.map(poolLine), columnsFor(pools)) };
+}
+
+/** As calicoctl shows them: a pool, then its blocks; at the end the blocks in no pool. */
+export function blocksOutput(pools: readonly PoolRow[], blocks: readonly BlockRow[]): Output {
+  const ofPool = Map.groupBy(blocks, ({ pool }) => pool);
+  const blocksOf = (pool: string | undefined) => (ofPool.get(pool) ?? []).map(blockLine);
+  const lines = [...pools.flatMap((pool) => [poolLine(pool), ...blocksOf(pool.name)]), ...blocksOf(undefined)];
+  const names = blocks.map(({ cidr }) => `ipamblock/${blockName(cidr)}`);
+  return { kind: "BlockList", value: { items: blocks }, names, text: tableOf(lines, columnsFor(pools)) };
+}

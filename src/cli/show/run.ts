@@ -1,0 +1,111 @@
+/** Which of the things that `show` can show is wanted. Each is a pure function of the snapshot. */
+import { type Inventory, inventoryOf } from "../../judgement/inventory.ts";
+import { type Address, parseAddress } from "../../net/address.ts";
+import type { Output } from "../output.ts";
+import type { Session } from "../session.ts";
+import { UsageError } from "../usage-error.ts";
+import type { Given } from "../verb.ts";
+import { type AddressFilter, addressesOutput, addressRows, borrowedOutput, withoutNode } from "./addresses.ts";
+import { configurationOutput, configurationReport } from "./configuration.ts";
+import { poolMap } from "./map.ts";
+import { mapOutput } from "./map-text.ts";
+import { addressOutput, addressReport } from "./one-address.ts";
+import { blockRows, blocksOutput, poolRows, poolsOutput } from "./pools.ts";
+
+const FILTERS = ["node", "namespace", "pod", "handle", "cooldown"] as const;
+/** What can be asked for, at most one at a time; the filters together are one. */
+const QUESTIONS = ["blocks", "ip", "borrowed", "configuration", "map", "addresses"] as const;
+type Question = (typeof QUESTIONS)[number] | "pools";
+
+export interface ShowOptions extends AddressFilter {
+  readonly blocks?: boolean;
+  readonly ip?: string;
+  readonly configuration?: boolean;
+  readonly map?: boolean;
+  readonly ascii?: boolean;
+}
+
+export async function run(session: Session, { options }: Given): Promise<undefined> {
+  const asked = unaliased(options);
+  const question = questionOf(asked);
+  const address = asked.ip === undefined ? undefined : addressOf(asked.ip);
+  const inventory = inventoryOf(await session.snapshot());
+  if (asked.pool !== undefined) checkPool(inventory, asked.pool);
+  await session.print(answer(question, inventory, asked, { address, now: session.now() }));
+  if (question === "borrowed") tellWithoutNode(inventory, session);
+}
+
+/** Calicoctl's names for some flags. */
+function unaliased(options: Given["options"]): ShowOptions {
+  const { showBlocks, showBorrowed, showConfiguration, ...own } = options;
+  return {
+    ...own,
+    ...(showBlocks === true && { blocks: true }),
+    ...(showBorrowed === true && { borrowed: true }),
+    ...(showConfiguration === true && { configuration: true }),
+  };
+}
+
+/** @throws UsageError where flags exclude each other */
+function questionOf(options: ShowOptions): Question {
+  const asked: Readonly<Record<(typeof QUESTIONS)[number], unknown>> = {
+    ...{ blocks: options.blocks, ip: options.ip, configuration: options.configuration, map: options.map },
+    borrowed: options.borrowed,
+    addresses: !options.borrowed && FILTERS.some((filter) => options[filter] !== undefined),
+  };
+  const named = QUESTIONS.filter((question) => asked[question]);
+  if (named.length > 1) {
+    const flags = named.map((question) => (question === "addresses" ? "a filter" : `--${question}`));
+    throw new UsageError(`${flags.join(" and ")} exclude each other: give one of them.`);
+  }
+  if (options.ascii && !options.map) throw new UsageError("--ascii is about --map: give that too.");
+  return named[0] ?? "pools";
+}
+
+function addressOf(text: string): Address {
+  const address = parseAddress(text);
+  if (address === undefined) throw new UsageError(`--ip '${text}' is not an IP address.`);
+  return address;
+}
+
+function checkPool({ pools }: Inventory, wanted: string): void {
+  if (pools.some(({ name, source }) => name === wanted || source.spec.cidr === wanted)) return;
+  throw new Error(`there is no pool "${wanted}"; there are: ${pools.map(({ name }) => name).join(", ") || "none"}`);
+}
+
+function answer(
+  question: Question,
+  inventory: Inventory,
+  options: ShowOptions,
+  { address, now }: { readonly address: Address | undefined; readonly now: Date },
+): Output {
+  const { pool } = options;
+  switch (question) {
+    case "ip":
+      return addressOutput(addressReport(inventory, address!, now));
+    case "blocks":
+      return blocksOutput(poolRows(inventory, pool), blockRows(inventory, pool));
+    case "borrowed":
+      return borrowedOutput(addressRows(inventory, options));
+    case "addresses":
+      return addressesOutput(addressRows(inventory, options));
+    case "configuration":
+      return configurationOutput(configurationReport(inventory));
+    case "map":
+      return mapOutput(mapsOf(inventory, pool), options.ascii ?? false);
+    case "pools":
+      return poolsOutput(poolRows(inventory, pool));
+  }
+}
+
+function mapsOf(inventory: Inventory, wanted: string | undefined) {
+  const isWanted = ({ name, source }: Inventory["pools"][number]) =>
+    wanted === undefined || name === wanted || source.spec.cidr === wanted;
+  return inventory.pools.filter(isWanted).map((pool) => poolMap(inventory, pool));
+}
+
+function tellWithoutNode(inventory: Inventory, session: Session): void {
+  const count = withoutNode(inventory);
+  if (count > 0)
+    session.say(`${count} addresses do not say which node uses them: whether those are borrowed is unknown`);
+}

@@ -1,0 +1,59 @@
+/** A snapshot with what everybody asks of it worked out once: rules in force, pools, live rows, who has which address. */
+import { SINGLETON_NAME } from "../api/installation.ts";
+import type { BlockAffinity, IPAMBlock, IPAMHandle } from "../api/v3.ts";
+import { rangeOf, timestamp } from "../ipam/block.ts";
+import { problemOf } from "../ipam/block-problem.ts";
+import { DEFAULT_MAX_BLOCKS_PER_HOST, effectiveConfig, type IPAMConfig } from "../ipam/config-rules.ts";
+import { type Pool, poolsOf } from "../ipam/pools.ts";
+import { reservedAddresses } from "../ipam/reserved.ts";
+import { type Address, width } from "../net/address.ts";
+import type { AddressSet } from "../net/address-set.ts";
+import { type Cidr, contains } from "../net/cidr.ts";
+import type { Snapshot } from "./snapshot.ts";
+
+export interface Inventory {
+  readonly snapshot: Snapshot;
+  /** The stored configuration with the defaults filled in, whether or not it is valid. */
+  readonly config: IPAMConfig;
+  /** Most blocks a node may own. */
+  readonly cap: number;
+  readonly pools: readonly Pool[];
+  readonly reserved: AddressSet;
+  /** Rows that are not marked as deleted. */
+  readonly blocks: readonly IPAMBlock[];
+  readonly affinities: readonly BlockAffinity[];
+  readonly handles: readonly IPAMHandle[];
+}
+
+export function inventoryOf(snapshot: Snapshot): Inventory {
+  const stored = snapshot.configurations.find(({ metadata }) => metadata.name === SINGLETON_NAME);
+  const config = effectiveConfig(stored?.spec);
+  return {
+    snapshot,
+    config,
+    cap: config.maxBlocksPerHost || DEFAULT_MAX_BLOCKS_PER_HOST,
+    pools: poolsOf(snapshot.pools),
+    reserved: reservedAddresses(snapshot.reservations),
+    blocks: snapshot.blocks.filter(isLive),
+    affinities: snapshot.affinities.filter(isLive),
+    handles: snapshot.handles.filter(isLive),
+  };
+}
+
+const isLive = ({ spec }: { readonly spec: { readonly deleted?: boolean | undefined } }) => spec.deleted !== true;
+
+/** Blocks that do not contradict themselves, and can be counted. */
+export function soundBlocks({ blocks }: Inventory): IPAMBlock[] {
+  return blocks.filter((block) => problemOf(block) === undefined);
+}
+
+/** The block an address is in. */
+export function blockWith({ blocks }: Inventory, { version, value }: Address): IPAMBlock | undefined {
+  const single: Cidr = { version, base: value, prefix: width(version) };
+  return blocks.find((block) => contains(rangeOf(block), single));
+}
+
+/** From when on an address that was released at a time can be handed out again: RFC 3339 in UTC, whole seconds. */
+export function freeAt({ config }: Inventory, releasedAt: string): string {
+  return timestamp(new Date(Date.parse(releasedAt) + config.ipCooldownSeconds * 1000));
+}

@@ -1,0 +1,69 @@
+/** Runs `ipamctl` within the test, as a command line would: text in, streams and exit code out. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll } from "vitest";
+import { runProgram } from "../../src/cli/program.ts";
+import type { Io } from "../../src/cli/session.ts";
+import { writeBundle } from "../../src/cli/snapshot/bundle.ts";
+import type { Snapshot } from "../../src/judgement/snapshot.ts";
+import { NOW } from "./sound.ts";
+
+export interface Ran {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions extends Partial<Pick<Io, "now" | "signal" | "env">> {
+  /** Looked at as a bundle. */
+  readonly snapshot?: Snapshot;
+  readonly program?: string;
+}
+
+const signal = new AbortController().signal;
+let folder: Promise<string> | undefined;
+let bundles = 0;
+afterAll(async () => {
+  if (folder) await rm(await folder, { recursive: true });
+});
+
+/** A file name that nothing uses, in a folder that is gone after the tests. */
+export async function scratchFile(name: string): Promise<string> {
+  folder ??= mkdtemp(join(tmpdir(), "ipamctl-"));
+  return join(await folder, name);
+}
+
+/** `ipamctl("show", "--ip", "10.0.0.1")`: the program never looks at this machine's own cluster. */
+export async function ipamctl(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
+  const { snapshot, program, ...io } = options;
+  let [stdout, stderr] = ["", ""];
+  const bundle = snapshot ? ["--bundle", await bundleOf(snapshot)] : [];
+  const code = await runProgram(
+    [...args, ...bundle],
+    {
+      stdout: { write: (text) => (stdout += text) },
+      stderr: { write: (text) => (stderr += text) },
+      env: { HOME: "/nonexistent" },
+      now: () => NOW,
+      signal,
+      ...io,
+    },
+    program,
+  );
+  return { code, stdout, stderr };
+}
+
+export async function bundleOf(snapshot: Snapshot): Promise<string> {
+  const path = await scratchFile(`${bundles++}.bundle`);
+  await writeBundle(snapshot, path, signal);
+  return path;
+}
+
+/** The lines of a table, each cut into its cells. */
+export function rows({ stdout }: Ran): string[][] {
+  return stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.trim().split(/ {2,}/));
+}

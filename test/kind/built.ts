@@ -2,7 +2,8 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { createCluster } from "./create.ts";
-import { type Engine, engineAddress, engineFolder, startEngine } from "./engine.ts";
+import { type Engine, startEngine } from "./engine.ts";
+import { engineAddress, engineFolder } from "./engine-process.ts";
 import { ensureHostPackages } from "./host.ts";
 import { ensureNodeImage } from "./node-image/build.ts";
 import { ensurePrograms, type Programs } from "./programs.ts";

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Docker } from "../docker.ts";
-import { engineFolder } from "../engine.ts";
+import { engineFolder } from "../engine-process.ts";
 import { run, runIsolated } from "../processes.ts";
 
 /** The last release whose systemd (252) runs under cgroup v1; it runs under v2 as well. */

@@ -26,7 +26,8 @@ export interface Releases {
 export const CRDS_RELEASE = "ipam-operator-crds";
 
 export function releasesOn({ kubeconfig }: ControlPlane): Releases {
-  const inNamespace = (args: readonly string[]) => [...args, "--namespace", RELEASE];
+  // First, so that a test may name another one.
+  const inNamespace = (args: readonly string[]) => ["--namespace", RELEASE, ...args];
   const change = (verb: string, release: string, chart: string, values: Values) => {
     const create = verb === "install" ? ["--create-namespace"] : [];
     return helmOk(inNamespace([verb, release, chart, ...create]), { values, kubeconfig });
@@ -39,7 +40,17 @@ export function releasesOn({ kubeconfig }: ControlPlane): Releases {
   };
 }
 
-/** `kind.group name` (with its namespace) of everything on the cluster but events, sorted. */
+/** A cluster as it was before any release, but for its namespaces: nobody would empty those. */
+export async function wipe({ kubectlOk, kubectl }: ControlPlane, releases: Releases): Promise<void> {
+  for (const release of [RELEASE, CRDS_RELEASE]) await releases.helm(["uninstall", release, "--ignore-not-found"]);
+  const roles = (await kubectlOk(["get", "clusterroles,clusterrolebindings", "-o", "name"])).split("\n");
+  const ours = roles.filter((name) => name.includes("/ipam-operator:"));
+  if (ours.length > 0) await kubectlOk(["delete", ...ours]);
+  await kubectl(["delete", "lease", "ipam-operator", "-n", RELEASE]);
+  await kubectlOk(["delete", "crds", "--all", "--wait"]);
+}
+
+/** `Kind name` (with its namespace) of everything on the cluster but events, sorted. */
 export async function everything({ kubectlOk }: ControlPlane): Promise<string[]> {
   const kinds = (await kubectlOk(["api-resources", "--verbs=list", "--output=name"])).trim().split("\n");
   const wanted = kinds.filter((kind) => !kind.startsWith("events") && !kind.startsWith("componentstatuses"));

@@ -1,0 +1,180 @@
+/** A release of the operator's chart on a real API server, from install to uninstall, and what is left of it. */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { OPERATOR_CHART, objectsIn } from "./helm.ts";
+import { everything, PREVIOUS, PREVIOUS_VERSION, type Releases, releasesOn, wipe } from "./releases.ts";
+
+let cluster: ControlPlane;
+let releases: Releases;
+beforeAll(async () => {
+  cluster = await startControlPlane();
+  releases = releasesOn(cluster);
+  await cluster.kubectlOk(["create", "namespace", "ipam-operator"]);
+});
+afterAll(() => cluster?.stop());
+afterEach(() => wipe(cluster, releases));
+
+const get = (...args: string[]) => cluster.kubectlOk(["get", ...args]);
+const version = () => get("deployment", "ipam-operator", "-n", "ipam-operator", "-o", "jsonpath={..image}");
+const policyOfInstallation = () => get("ipaminst", "default", "-o", "jsonpath={.spec.managementPolicy}");
+const ours = (name: string) => name.includes("ipam-operator");
+const restart = { podAnnotations: { restarted: "once" } };
+
+/** What the operator leaves on a cluster while it runs. */
+async function runFor(subject: string): Promise<void> {
+  await cluster.apply("rbac/viewer.yaml");
+  const binding = ["--clusterrole=ipam-operator:viewer", `--group=${subject}`];
+  await cluster.kubectlOk(["create", "clusterrolebinding", "ipam-operator:viewer", ...binding]);
+  await cluster.kubectlOk([
+    "label",
+    "clusterrolebinding",
+    "ipam-operator:viewer",
+    "app.kubernetes.io/managed-by=ipam-operator",
+  ]);
+  await cluster.apply(`
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: ipam-operator, namespace: ipam-operator}
+spec: {holderIdentity: ""}
+`);
+  await cluster.apply(`
+apiVersion: projectcalico.org/v3
+kind: IPAMConfiguration
+metadata: {name: default}
+spec: {strictAffinity: false, autoAllocateBlocks: true, maxBlocksPerHost: 0}
+`);
+}
+
+describe("install, upgrade, rollback", () => {
+  test("from the previous version to this one, back, and on again", async () => {
+    await releases.crds("install", { ipamCRDs: "v3" }, PREVIOUS.crds);
+    await releases.operator("install", {}, PREVIOUS.operator);
+    expect(await version()).toBe(`ipam-operator:${PREVIOUS_VERSION}`);
+    await releases.crds("upgrade", { ipamCRDs: "v3" });
+    await releases.operator("upgrade");
+    const current = await version();
+    expect(current).not.toBe(`ipam-operator:${PREVIOUS_VERSION}`);
+    await releases.helmOk(["rollback", "ipam-operator", "1"]);
+    expect(await version()).toBe(`ipam-operator:${PREVIOUS_VERSION}`);
+    await releases.operator("upgrade");
+    expect(await version()).toBe(current);
+  });
+
+  test("the first Installation is created once, and then the user's", async () => {
+    await releases.crds("install");
+    const values = { installation: { create: true } };
+    await releases.operator("install", values);
+    expect(await policyOfInstallation()).toBe("Observe");
+    await cluster.kubectlOk([
+      "patch",
+      "ipaminst",
+      "default",
+      "--type=merge",
+      "-p",
+      '{"spec":{"managementPolicy":"Enforce"}}',
+    ]);
+    const uid = await get("ipaminst", "default", "-o", "jsonpath={.metadata.uid}");
+    await releases.operator("upgrade", { ...values, ...restart });
+    await releases.helmOk(["rollback", "ipam-operator", "1"]);
+    await releases.operator("upgrade", { installation: { create: false } });
+    expect(await policyOfInstallation()).toBe("Enforce");
+    expect(await get("ipaminst", "default", "-o", "jsonpath={.metadata.uid}")).toBe(uid);
+    await releases.helmOk(["uninstall", "ipam-operator"]);
+    expect(await policyOfInstallation()).toBe("Enforce");
+    await releases.operator("install", values);
+    expect(await policyOfInstallation()).toBe("Enforce");
+  });
+
+  test("an Installation that was there before is not touched", async () => {
+    await releases.crds("install");
+    await cluster.apply("examples/installation.yaml");
+    await releases.operator("install", { installation: { create: true } });
+    expect(await policyOfInstallation()).toBe("Enforce");
+    expect(await get("ipaminst", "default", "-o", "jsonpath={.metadata.generation}")).toBe("1");
+  });
+
+  test("no first Installation without its CRD: refused before anything is installed", async () => {
+    const values = { installation: { create: true } };
+    const { code, stderr } = await releases.helm(["install", "ipam-operator", OPERATOR_CHART], values);
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      "installation.create needs the CRD of Installation, and this cluster does not have it: " +
+        "install the chart ipam-operator-crds first, or set installation.create: false",
+    );
+    expect((await everything(cluster)).filter(ours)).toEqual(["Namespace ipam-operator"]);
+  });
+
+  test("a first Installation that breaks a rule is refused in the words of the rule", async () => {
+    await releases.crds("install");
+    const values = { installation: { create: true, ipam: { maxBlocksPerHost: 8, strictAffinity: false } } };
+    const args = ["install", "ipam-operator", OPERATOR_CHART, "--create-namespace"];
+    const { code, stderr } = await releases.helm(args, values);
+    expect(code).toBe(1);
+    expect(stderr).toContain("MaxBlocksPerHost requires StrictAffinity to be enabled");
+    expect((await everything(cluster)).filter((name) => name.startsWith("Installation"))).toEqual([]);
+  });
+
+  test("a second operator is refused: the first one's objects are not taken over", async () => {
+    await releases.operator("install");
+    const args = ["install", "other", OPERATOR_CHART, "--namespace", "other", "--create-namespace"];
+    const { code, stderr } = await releases.helm(args);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/exists and cannot be imported into the current release/);
+  });
+});
+
+describe("uninstall", () => {
+  const LEFT = [
+    "ClusterRole ipam-operator:viewer",
+    "ClusterRoleBinding ipam-operator:viewer",
+    "IPAMConfiguration default",
+    "Installation default",
+  ];
+
+  async function leftAfter(values: object): Promise<string[]> {
+    await releases.crds("install", { ipamCRDs: "v3" });
+    await cluster.kubectlOk(["wait", "--for=condition=Established", "--timeout=30s", "crds", "--all"]);
+    const before = new Set(await everything(cluster));
+    await releases.operator("install", { installation: { create: true }, ...values });
+    await runFor("on-call");
+    await releases.helmOk(["uninstall", "ipam-operator"]);
+    return (await everything(cluster)).filter((name) => !before.has(name));
+  }
+
+  test("leaves the configuration and the roles that others use, and nothing else", async () => {
+    expect(await leftAfter({})).toEqual(LEFT);
+  });
+
+  test("leaves nothing of a release that had everything", async () => {
+    const subjects = { viewer: [{ kind: "Group", name: "on-call" }] };
+    const metrics = { dashboard: { enabled: true } };
+    expect(await leftAfter({ rbac: { subjects }, metrics, networkPolicy: { enabled: true } })).toEqual(LEFT);
+  });
+
+  test("takes the roles along when told to", async () => {
+    expect(await leftAfter({ rbac: { deleteOnUninstall: true } })).toEqual([
+      "IPAMConfiguration default",
+      "Installation default",
+    ]);
+  });
+
+  test("leaves a role of that name that is somebody else's", async () => {
+    await cluster.kubectlOk(["create", "clusterrole", "ipam-operator:editor", "--verb=get", "--resource=pods"]);
+    await releases.operator("install", { rbac: { deleteOnUninstall: true } });
+    await releases.helmOk(["uninstall", "ipam-operator"]);
+    expect(await get("clusterrole", "ipam-operator:editor", "-o", "jsonpath={.rules[0].verbs[0]}")).toBe("get");
+  });
+
+  test("needs neither CRDs nor anything that runs", async () => {
+    await releases.operator("install");
+    await releases.helmOk(["uninstall", "ipam-operator"]);
+    expect((await everything(cluster)).filter(ours)).toEqual(["Namespace ipam-operator"]);
+  });
+
+  test("hooks are no objects of the release: what an upgrade changes is what the manifest says", async () => {
+    await releases.operator("install", { rbac: { deleteOnUninstall: true } });
+    const kinds = objectsIn(await releases.helmOk(["get", "manifest", "ipam-operator"])).map(({ kind }) => kind);
+    expect(kinds).not.toContain("Lease");
+    expect(await everything(cluster)).not.toContain("ClusterRole ipam-operator:viewer");
+  });
+});

@@ -10,11 +10,11 @@ import { kindProgram } from "./programs.ts";
 import type { Started } from "./started.ts";
 
 /** Opens the cluster that the installed kind, or else an engine kept by an earlier run, has under this name. */
-export async function openGiven(name: string): Promise<Started> {
+export async function openGiven(name: string, env: NodeJS.ProcessEnv = process.env): Promise<Started> {
   const engines = [{ kind: "kind", engine: {} as ClusterAccess["engine"] }, ...(await keptEngine())];
   const seen: string[] = [];
   for (const { kind, engine } of engines) {
-    const program: KindProgram = { kind, env: { ...process.env, ...engine } };
+    const program: KindProgram = { kind, env: { ...env, ...engine } };
     const clusters = await listClusters(program).catch((): string[] => []);
     if (clusters.includes(name)) return open(name, program, engine);
     seen.push(...clusters);

@@ -14,18 +14,17 @@ const probeImage = "registry.k8s.io/pause:3.10";
 const program: KindProgram = { kind: "kind", env: process.env };
 
 /** Why no cluster can be made this way, as a clause; or undefined. */
-export async function whyNotInstalled(): Promise<string | undefined> {
-  if (!(await succeeds("kind", ["version"]))) return "kind is not installed";
-  if (!(await succeeds("docker", ["version"]))) return "no Docker engine answers";
-  if (!(await succeeds("docker", ["pull", probeImage]))) return "the Docker engine cannot pull images";
+export async function whyNotInstalled(env: NodeJS.ProcessEnv = process.env): Promise<string | undefined> {
+  const fails = (command: string, args: string[]) =>
+    run(command, args, { env, timeout: 60_000 }).then(
+      () => false,
+      () => true,
+    );
+  if (await fails("kind", ["version"])) return "kind is not installed";
+  if (await fails("docker", ["version"])) return "no Docker engine answers";
+  if (await fails("docker", ["pull", probeImage])) return "the Docker engine cannot pull images";
   return undefined;
 }
-
-const succeeds = (command: string, args: string[]) =>
-  run(command, args, { timeout: 60_000 }).then(
-    () => true,
-    () => false,
-  );
 
 export async function startInstalled(workers: number, say: Say): Promise<Started> {
   const folder = await mkdtemp(join(tmpdir(), "ipam-operator-kind-"));

@@ -1,6 +1,9 @@
 /** assignIP: one particular address. Reservations, caps and selectors are for automatic allocation and do not count. */
+
+import type { IPPool } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
-import { formatAddress } from "../net/address.ts";
+import { type Address, formatAddress, width } from "../net/address.ts";
+import { cidrOf } from "../net/cidr.ts";
 import { affinityText } from "./affinity.ts";
 import { commit, type Taker } from "./allocation.ts";
 import { addressFrom, type HostReservedAttr, ordinalOf } from "./block.ts";
@@ -11,7 +14,7 @@ import { type Context, configFor, found, type LoadedBlock, listPools, loadBlock 
 import { IpamError, isIpamError } from "./errors.ts";
 import { checkHandle } from "./handle.ts";
 import { existingAddresses, unlessOvercounted } from "./max-alloc.ts";
-import { blockOf, type IntendedUse, isEnabled, type Pool, poolFor, poolsOf } from "./pools.ts";
+import { blockOf, closedAround, type IntendedUse, isEnabled, type Pool, poolFor, poolsOf } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
 
 export interface AssignIPArgs extends Taker {
@@ -38,10 +41,7 @@ interface Request extends Claimer {
 export async function assignIP(context: Context, args: AssignIPArgs, options: CallOptions): Promise<void> {
   const address = addressFrom(args.ip);
   checkHandle(args.handleID);
-  const pools = poolsOf(await listPools(context, options)).filter(isEnabled);
-  const pool = poolFor(pools, address);
-  // The newline is the reference's, whose text is kept to the letter.
-  if (!pool) throw new IpamError("NotInPool", "The provided IP address is not in a configured pool\n");
+  const pool = poolOf(await listPools(context, options), address);
   checkUse(args, pool);
   const config = await configFor(context, options);
   const affinityType = args.intendedUse === "LoadBalancer" ? "virtual" : "host";
@@ -51,6 +51,15 @@ export async function assignIP(context: Context, args: AssignIPArgs, options: Ca
   const lost = ["Conflict", "NotFound", "BlockClaimConflict", "StaleAffinity", "HandleBusy"] as const;
   const assigning = retryLostRaces(() => assignOnce(request), { what: `assigning ${args.ip}`, lost, ...options });
   await unlessOvercounted(assigning);
+}
+
+function poolOf(sources: readonly IPPool[], address: Address): Pool {
+  const pools = poolsOf(sources);
+  const pool = poolFor(pools.filter(isEnabled), address);
+  if (pool) return pool;
+  const details = closedAround(pools, cidrOf(address, width(address.version)));
+  // The newline is the reference's, whose text is kept to the letter.
+  throw new IpamError("NotInPool", "The provided IP address is not in a configured pool\n", { details });
 }
 
 function checkUse({ ip, intendedUse }: AssignIPArgs, { name, allowedUses }: Pool): void {

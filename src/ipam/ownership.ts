@@ -10,7 +10,7 @@ import { type Context, configFor, cooldownFor, listBlocks, listPools } from "./c
 import { IpamError, TransientError } from "./errors.ts";
 import { type GivingUp, giveUp } from "./give-up.ts";
 import { blocksOf } from "./lost-blocks.ts";
-import { isEnabled, poolAround, poolsOf } from "./pools.ts";
+import { closedAround, isEnabled, poolAround, poolsOf } from "./pools.ts";
 
 export interface ClaimResult {
   /** Blocks that are the owner's now. */
@@ -23,8 +23,12 @@ export interface ClaimResult {
 async function blocksIn(context: Context, text: string, options: CallOptions): Promise<Generator<Cidr>> {
   const range = parseCidr(text);
   if (!range) throw new IpamError("InvalidArgument", `"${text}" is not a CIDR`);
-  const pool = poolAround(poolsOf(await listPools(context, options)).filter(isEnabled), range);
-  if (!pool) throw new IpamError("NotInPool", `The requested CIDR (${text}) is not within any configured pools.`);
+  const pools = poolsOf(await listPools(context, options));
+  const pool = poolAround(pools.filter(isEnabled), range);
+  if (!pool) {
+    const message = `The requested CIDR (${text}) is not within any configured pools.`;
+    throw new IpamError("NotInPool", message, { details: closedAround(pools, range) });
+  }
   if (range.prefix > pool.blockSize) {
     const details = [`blocks of pool "${pool.name}" are /${pool.blockSize}`];
     throw new IpamError("InvalidSize", `The requested CIDR (${text}) is smaller than the minimum.`, { details });

@@ -3,7 +3,7 @@ import { parseSelector, type Selector } from "../api/selector.ts";
 import type { Labels } from "../api/selector-node.ts";
 import type { IPPool } from "../api/v3.ts";
 import { type Address, type IpVersion, width } from "../net/address.ts";
-import { type Cidr, contains, formatCidr, parseCidr } from "../net/cidr.ts";
+import { type Cidr, cidrOf, contains, formatCidr, parseCidr } from "../net/cidr.ts";
 import { addressFrom, type HostReservedAttr } from "./block.ts";
 import { IpamError } from "./errors.ts";
 import { type Labelled, nodeLabels } from "./nodes.ts";
@@ -21,6 +21,8 @@ export interface Pool {
 }
 
 const DEFAULT_BLOCK_SIZE = { 4: 26, 6: 122 } as const;
+/** Largest and smallest: larger ones do not fit into an object. */
+const BLOCK_SIZES = { 4: [20, 32], 6: [116, 128] } as const;
 const DEFAULT_USES = ["Workload", "Tunnel"] as const;
 
 /** Every pool whose CIDR is one, in the order of their names. A stored CIDR with host bits is read as its masked form. */
@@ -36,28 +38,48 @@ function poolOf(source: IPPool, cidr: Cidr): Pool {
   return {
     name: source.metadata.name,
     cidr,
-    blockSize: blockSize || DEFAULT_BLOCK_SIZE[cidr.version],
+    blockSize: Math.min(blockSize || DEFAULT_BLOCK_SIZE[cidr.version], width(cidr.version)),
     allowedUses: allowedUses?.length ? allowedUses : DEFAULT_USES,
     source,
   };
 }
 
 /** Why no address may come from the pool at all; undefined where one may. */
-export function disabledBecause({ source }: Pool): string | undefined {
+export function disabledBecause(pool: Pool): string | undefined {
+  const { source } = pool;
   if (source.metadata.deletionTimestamp !== undefined) return "is being deleted";
   if (source.spec.disabled) return "is disabled";
   const allocatable = source.status?.conditions?.find(({ type }) => type === "Allocatable");
-  return allocatable?.status === "False" ? `is not allocatable (${allocatable.reason})` : undefined;
+  return allocatable?.status === "False" ? `is not allocatable (${allocatable.reason})` : badlyCut(pool);
 }
+
+/** Pools are refused with such blocks; stored ones are older than the rule. */
+function badlyCut({ cidr, blockSize, source }: Pool): string | undefined {
+  const [largest, smallest] = BLOCK_SIZES[cidr.version];
+  const asked = source.spec.blockSize || blockSize;
+  if (asked < largest || asked > smallest) {
+    return `has blocks of /${asked}, IPv${cidr.version} blocks are /${largest} to /${smallest}: make it anew with such blocks`;
+  }
+  return blockSize < cidr.prefix ? `is smaller than one of its blocks (/${blockSize})` : undefined;
+}
+
+/** Why the pools around a range give no address, a sentence each. */
+export function closedAround(pools: readonly Pool[], range: Cidr): string[] {
+  return pools.flatMap((pool) => {
+    const because = contains(pool.cidr, range) ? disabledBecause(pool) : undefined;
+    return because === undefined ? [] : [poolWords(pool, because)];
+  });
+}
+
+const poolWords = ({ name, cidr }: Pool, because: string) => `pool "${name}" (${formatCidr(cidr)}) ${because}`;
 
 export function isEnabled(pool: Pool): boolean {
   return disabledBecause(pool) === undefined;
 }
 
 /** The pool an address is in. */
-export function poolFor(pools: readonly Pool[], { version, value }: Address): Pool | undefined {
-  const single: Cidr = { version, base: value, prefix: width(version) };
-  return pools.find(({ cidr }) => contains(cidr, single));
+export function poolFor(pools: readonly Pool[], address: Address): Pool | undefined {
+  return poolAround(pools, cidrOf(address, width(address.version)));
 }
 
 /** The pool all of a range is in. */
@@ -132,7 +154,7 @@ export function choosePools(pools: readonly Pool[], query: PoolQuery): PoolChoic
   const keep = (candidates: readonly Pool[], reason: (pool: Pool) => string | undefined) =>
     candidates.filter((pool) => {
       const because = reason(pool);
-      if (because !== undefined) passedOver.push(`pool "${pool.name}" (${formatCidr(pool.cidr)}) ${because}`);
+      if (because !== undefined) passedOver.push(poolWords(pool, because));
       return because === undefined;
     });
 
@@ -200,7 +222,6 @@ export function blockAround(
 }
 
 /** The block of a pool that an address is in. */
-export function blockOf({ blockSize }: Pool, { version, value }: Address): Cidr {
-  const bits = BigInt(width(version) - blockSize);
-  return { version, base: (value >> bits) << bits, prefix: blockSize };
+export function blockOf({ blockSize }: Pool, address: Address): Cidr {
+  return cidrOf(address, blockSize);
 }

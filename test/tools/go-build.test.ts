@@ -1,6 +1,6 @@
 /** Programs are built once, and again when what they are built from has changed. */
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -33,6 +33,13 @@ it("builds once for all that ask, and anew when a source has changed", { timeout
   const changed = await ensureGoPrograms(sayer("two"), env());
   expect(await said(changed)).toBe("two");
   expect(await ensureGoPrograms(sayer("one"), env())).toBe(first);
+});
+
+it("removes what a build that was killed has left", { timeout: 120_000 }, async () => {
+  const built = await ensureGoPrograms(sayer("one"), env());
+  renameSync(built, `${built}.partial-killed`);
+  expect(await ensureGoPrograms(sayer("one"), env())).toBe(built);
+  expect(existsSync(`${built}.partial-killed`)).toBe(false);
 });
 
 it("leaves nothing behind of a build that fails, and says why it failed", { timeout: 120_000 }, async () => {

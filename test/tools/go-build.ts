@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { withFileLock } from "../control-plane/file-lock.ts";
 
@@ -95,6 +95,7 @@ async function buildAll(build: GoBuild, folder: string, env: NodeJS.ProcessEnv):
   const started = Date.now();
   say(build, `building ${namesOf(build)} into ${folder}, once:`);
   say(build, `${build.takes} ...`);
+  await removePartial(folder);
   const partial = await mkdtemp(`${folder}.partial-`);
   try {
     for (const program of build.programs) await compile(build, program, partial, env);
@@ -104,6 +105,13 @@ async function buildAll(build: GoBuild, folder: string, env: NodeJS.ProcessEnv):
   }
   say(build, `built in ${secondsSince(started)} s; the next run finds them.`);
   return folder;
+}
+
+/** What a build that was killed has left; its lock is ours now. */
+async function removePartial(folder: string): Promise<void> {
+  const beside = dirname(folder);
+  const left = (await readdir(beside)).filter((name) => name.startsWith(`${basename(folder)}.partial-`));
+  for (const name of left) await rm(join(beside, name), { recursive: true, force: true });
 }
 
 async function compile(build: GoBuild, program: GoProgram, folder: string, env: NodeJS.ProcessEnv): Promise<void> {

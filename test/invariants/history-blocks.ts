@@ -55,14 +55,17 @@ function queueDiscipline(before: IPAMBlockSpec, after: IPAMBlockSpec): Told[] {
   return `${right}` === `${after.unallocated}` ? [] : [[11, `the queue became ${after.unallocated}, not ${right}`]];
 }
 
-/** 12 */
+/** 12: an address is free again only after it has cooled down, and while there is a cooldown none is free at once. */
 function cooldown(history: History, write: BlockWrite): Told[] {
   const [before, after] = [write.before!.spec, write.after!.spec];
   const seconds = shortestCooldown(history, write);
+  const when = write.at.toISOString();
   return ordinalsOf(before).flatMap((ordinal): Told[] => {
     const isCooling = (spec: IPAMBlockSpec) => entryAt(spec, ordinal)?.releasedAt !== undefined;
+    if (isHeld(before, ordinal) && after.allocations[ordinal] === null && seconds > 0)
+      return [[12, `ordinal ${ordinal} was freed at ${when} without its cooldown of ${seconds} s`]];
     if (!isCooling(before) || isCooling(after) || isCold(before, ordinal, write.at, seconds)) return [];
-    return [[12, `ordinal ${ordinal} left its cooldown of ${seconds} s at ${write.at.toISOString()}, too early`]];
+    return [[12, `ordinal ${ordinal} left its cooldown of ${seconds} s at ${when}, too early`]];
   });
 }
 

@@ -73,6 +73,7 @@ const damages: Damage[] = [
       marked: [write(60, version(106n, {}, [0, 2, 1], { deleted: true }), 9)],
     },
   ],
+  [12, "an address freed without cooling down", { released: [write(10, version(102n, { 1: ours }, [2, 0]), 2)] }],
   [12, "an address back before its time", { reused: [write(39, version(103n, { 1: ours, 2: theirs }, [0]), 4)] }],
   [
     13,

@@ -26,6 +26,7 @@ export async function populate(cluster: Cluster): Promise<void> {
 type Making = (blocks: readonly IPAMBlock[]) => Invocation | undefined;
 
 const host = fc.constantFrom(...HOSTS);
+export const handles = ["h1", "h2", "vm"] as const;
 const handleID = fc.constantFrom("h1", "h2", undefined);
 const four = fc.nat(15).map((last) => `10.0.0.${last}`);
 const owner = host.map((name) => ({ host: name, affinityType: "host" as const }));
@@ -41,6 +42,14 @@ const assignIP = plain(fc.tuple(host, taker, four), ([hostname, taking, ip]) => 
   const allowed = taking.handleID === "vm" ? ip.replace(/8$|9$|1[0-3]$/, "2") : ip;
   return call("assignIP", { hostname, ...taking, ip: allowed, attrs: { node: hostname } });
 });
+
+/** Any addresses: free ones too, and ones of no block. */
+const releaseAny = plain(fc.array(four, { minLength: 1, maxLength: 4 }), (addresses) =>
+  call(
+    "releaseIPs",
+    addresses.map((address) => ({ address })),
+  ),
+);
 
 /** Allocated addresses with the numbers they have; `stale`: numbers of the allocation before. */
 const releaseIPs: fc.Arbitrary<Making> = fc
@@ -79,21 +88,28 @@ const ofBlock = (make: (block: IPAMBlock, flag: boolean) => Invocation): fc.Arbi
     return block && make(block, flag);
   });
 
+const kept = { startOfBlock: 1, endOfBlock: 0, handle: "windows-reserved-ipam-handle", note: "kept" };
+
 const sideBySide: fc.Arbitrary<Making> = fc.oneof(
   { arbitrary: autoAssign, weight: 6 },
   { arbitrary: assignIP, weight: 2 },
   { arbitrary: releaseIPs, weight: 3 },
-  { arbitrary: plain(fc.constantFrom("h1", "h2", "vm"), (handle) => call("releaseByHandle", handle)), weight: 2 },
+  releaseAny,
+  { arbitrary: plain(fc.constantFrom(...handles), (handle) => call("releaseByHandle", handle)), weight: 2 },
   plain(owner, (of) => call("claimAffinity", "10.0.0.0/29", of)),
   plain(fc.tuple(host, fc.boolean()), ([of, mustBeEmpty]) => call("releaseAffinity", FOUR, of, mustBeEmpty)),
   plain(fc.tuple(owner, fc.boolean()), ([of, mustBeEmpty]) => call("releaseHostAffinities", of, mustBeEmpty)),
   plain(fc.constantFrom(FOUR, SIX), (cidr) => call("releasePoolAffinities", cidr)),
   plain(owner, (of) => call("removeIPAMHost", of)),
   ofBlock((block, mustBeEmpty) => call("releaseBlockAffinity", block, mustBeEmpty)),
-  plain(fc.tuple(four, fc.constantFrom("h1", "h2", "vm")), ([ip, handle]) =>
+  plain(fc.tuple(four, fc.constantFrom(...handles)), ([ip, handle]) =>
     call("setOwnerAttributes", ip, handle, { alternateOwnerAttrs: { pod: "p", namespace: "n" } }),
   ),
   plain(fc.constantFrom("h1", "vm"), (handle) => call("swapOwners", handle, { name: "p", namespace: "n" })),
+  ofBlock((block, isLong) => call("garbageCollectColdIPs", { ipCooldownSeconds: isLong ? 60 : 5 }, block)),
+  plain(host, (hostname) =>
+    call("ensureBlock", { hostname, hostReservedAttrIPv4s: kept, hostReservedAttrIPv6s: kept }),
+  ),
   plain(fc.constantFrom("h1", "vm"), (handle) => call("ipsByHandle", handle)),
   plain(four, (ip) => call("getAssignmentAttributes", ip)),
 );

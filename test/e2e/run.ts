@@ -4,7 +4,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { stopKeptEngine } from "../kind/engine.ts";
+import { endRunningEngine } from "../kind/engine-process.ts";
 import { clusterVariable, keepVariable } from "./cluster-setup.ts";
 
 const help = `npm run e2e -- [flags] [test files]
@@ -27,7 +27,7 @@ const { values, positionals } = parseArgs({
 if (values.help) {
   console.log(help);
 } else if (values.down) {
-  const there = await stopKeptEngine();
+  const there = await endRunningEngine();
   console.log(there ? "The kept cluster is gone." : "There is no kept cluster.");
 } else {
   process.exitCode = runTests();

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
-import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { cacheFolder } from "../tools/go-build.ts";
@@ -55,7 +55,7 @@ export async function runningEngine(): Promise<number | undefined> {
 /** Waits a while for an engine that is ending; there can be one at a time. */
 export async function untilNoEngine(): Promise<void> {
   let pid = await runningEngine();
-  for (let tries = 0; pid !== undefined && tries < 20; tries++) {
+  for (let tries = 0; pid !== undefined && tries < 30; tries++) {
     await sleep(1000);
     pid = await runningEngine();
   }
@@ -68,12 +68,11 @@ export async function untilNoEngine(): Promise<void> {
   await run("ip", ["link", "delete", link.name]).catch(() => undefined); // of an engine that was killed as it started
 }
 
-/** Waits for the process's end, which is that of all it started, and removes what the kernel keeps of them. */
+/** Waits for the process's end, which is that of all it started. */
 export async function untilEnded(pid: number): Promise<void> {
   for (const since = Date.now(); await isRunning(pid); await sleep(100)) {
     if (Date.now() - since > endLimitMs) process.kill(pid, "SIGKILL");
   }
-  await removeCgroups();
 }
 
 async function isRunning(pid: number): Promise<boolean> {
@@ -81,15 +80,12 @@ async function isRunning(pid: number): Promise<boolean> {
   return state !== "" && !state.includes(") Z ");
 }
 
-/** The containers' control groups, empty by now, in every hierarchy. */
-async function removeCgroups(): Promise<void> {
-  const root = "/sys/fs/cgroup";
-  const hierarchies = ["", ...(await readdir(root))].map((name) => join(root, name, "ipam-operator-kind"));
-  for (const group of hierarchies) await removeTree(group);
-}
-
-async function removeTree(group: string): Promise<void> {
-  const entries = await readdir(group, { withFileTypes: true }).catch(() => []);
-  for (const entry of entries) if (entry.isDirectory()) await removeTree(join(group, entry.name));
-  await rmdir(group).catch(() => undefined);
+/** Ends the engine that runs, whoever started it, and all it started; says whether there was one. */
+export async function endRunningEngine(): Promise<boolean> {
+  const pid = await runningEngine();
+  if (pid === undefined) return false;
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
+  for (const child of children.trim().split(" ")) process.kill(Number(child), "SIGTERM");
+  await untilEnded(pid);
+  return true;
 }

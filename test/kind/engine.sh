@@ -4,7 +4,7 @@
 # It is run as the first process of new mount and pid namespaces, and gives the engine a network namespace of its own, with
 # no way out but a pair of interfaces to this machine. When its input ends, because the other side closed it or died, it
 # exits; the kernel then ends every process of the engine, all containers and what runs in them among them, and unmounts
-# what they mounted. The word "keep" on its input makes it go on without.
+# what they mounted. The word "keep" on its input makes it go on without; then SIGTERM ends it.
 set -eu
 data=$1 socket=$2 link=$3 host=$4 engine=$5 runtime=$6
 
@@ -28,7 +28,12 @@ dockerd=$!
 while [ "$(readlink "/proc/$dockerd/ns/net")" = "$(readlink /proc/self/ns/net)" ]; do sleep 0.05; done
 ip link set "$link-up" netns "$dockerd"
 
+end() {
+  kill "$dockerd" && wait "$dockerd" || true
+  find /sys/fs/cgroup -depth -type d -path '*/ipam-operator-kind*' -exec rmdir {} + || true
+}
+trap end EXIT
+trap exit TERM
 while read -r word; do
   [ "$word" != keep ] || wait "$dockerd"
 done
-kill "$dockerd" && wait "$dockerd" || true

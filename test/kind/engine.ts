@@ -71,12 +71,3 @@ async function removeContainers(docker: Docker): Promise<void> {
 export async function keptEngineAddress(): Promise<Engine["address"] | undefined> {
   return (await runningEngine()) === undefined ? undefined : addressNow();
 }
-
-/** Ends an engine that an earlier process kept; says whether there was one. */
-export async function stopKeptEngine(): Promise<boolean> {
-  const pid = await runningEngine();
-  if (pid === undefined) return false;
-  process.kill(pid, "SIGKILL");
-  await untilEnded(pid);
-  return true;
-}

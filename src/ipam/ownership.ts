@@ -1,6 +1,7 @@
 /** Claims and gives up blocks in bulk: a range's, a host's, a pool's. */
 import type { IPAMBlock } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
+import type { IpVersion } from "../net/address.ts";
 import { type Cidr, contains, formatCidr, parseCidr, size } from "../net/cidr.ts";
 import { type AffinityConfig, listAffinities, ownerOf, rowOwner, rowRange } from "./affinity.ts";
 import { rememberPartial } from "./assignments.ts";
@@ -19,8 +20,14 @@ export interface ClaimResult {
   readonly failed: readonly string[];
 }
 
-/** The blocks of a range, in order. @throws IpamError InvalidArgument, NotInPool, InvalidSize */
-async function blocksIn(context: Context, text: string, options: CallOptions): Promise<Generator<Cidr>> {
+/** A range that is to be claimed or given up, and the prefix length of its blocks. */
+interface Blocks {
+  readonly range: Cidr;
+  readonly blockSize: number;
+}
+
+/** @throws IpamError InvalidArgument, NotInPool, InvalidSize */
+async function blocksIn(context: Context, text: string, options: CallOptions): Promise<Blocks> {
   const range = parseCidr(text);
   if (!range) throw new IpamError("InvalidArgument", `"${text}" is not a CIDR`);
   const pools = poolsOf(await listPools(context, options));
@@ -29,14 +36,22 @@ async function blocksIn(context: Context, text: string, options: CallOptions): P
     const message = `The requested CIDR (${text}) is not within any configured pools.`;
     throw new IpamError("NotInPool", message, { details: closedAround(pools, range) });
   }
-  if (range.prefix > pool.blockSize) {
-    const details = [`blocks of pool "${pool.name}" are /${pool.blockSize}`];
-    throw new IpamError("InvalidSize", `The requested CIDR (${text}) is smaller than the minimum.`, { details });
-  }
-  return blocksFrom(range, pool.blockSize);
+  if (range.prefix <= pool.blockSize) return { range, blockSize: pool.blockSize };
+  const details = [`blocks of pool "${pool.name}" are /${pool.blockSize}`];
+  throw new IpamError("InvalidSize", `The requested CIDR (${text}) is smaller than the minimum.`, { details });
 }
 
-function* blocksFrom({ version, base, prefix }: Cidr, blockSize: number): Generator<Cidr> {
+/** Each is claimed by itself: beyond this a range is a mistake that would keep the caller, and fill the store, for days. */
+const MOST_CLAIMED = 1n << 16n;
+
+function checkCount({ range, blockSize }: Blocks): void {
+  const count = 1n << BigInt(blockSize - range.prefix);
+  if (count <= MOST_CLAIMED) return;
+  const message = `${formatCidr(range)} has ${count} blocks, and at most ${MOST_CLAIMED} are claimed at once: claim a part of it`;
+  throw new IpamError("InvalidSize", message);
+}
+
+function* each({ range: { version, base, prefix }, blockSize }: Blocks): Generator<Cidr> {
   const step = size({ version, base, prefix: blockSize });
   const end = base + size({ version, base, prefix });
   for (let at = base; at < end; at += step) yield { version, base: at, prefix: blockSize };
@@ -50,9 +65,10 @@ export async function claimAffinity(
   options: CallOptions,
 ): Promise<ClaimResult> {
   const blocks = await blocksIn(context, cidr, options);
+  checkCount(blocks);
   const { ipCooldownSeconds: cooldownSeconds } = await configFor(context, options);
   const [claimed, failed]: [string[], string[]] = [[], []];
-  for (const block of blocks) {
+  for (const block of each(blocks)) {
     const text = formatCidr(block);
     try {
       await claimBlock(context, { owner, cooldownSeconds }, block, options);
@@ -74,7 +90,10 @@ async function givingUp(context: Context, requireEmpty: boolean, options: CallOp
   return { context, options, requireEmpty, cooldownSeconds: await cooldownFor(context, options) };
 }
 
-/** Blocks that were given up before one turns out not to be empty stay given up. */
+/**
+ * Blocks that were given up before one turns out not to be empty stay given up. Of a range of many blocks those are looked
+ * for that the host has, as there can be more than could ever be asked for.
+ */
 export async function releaseAffinity(
   context: Context,
   cidr: string,
@@ -82,9 +101,24 @@ export async function releaseAffinity(
   mustBeEmpty: boolean,
   options: CallOptions,
 ): Promise<void> {
-  const blocks = await blocksIn(context, cidr, options);
+  const { range, blockSize } = await blocksIn(context, cidr, options);
   const how = await givingUp(context, mustBeEmpty, options);
-  for (const block of blocks) await giveUp(how, { affinityType: "host", host }, block);
+  const owner: AffinityConfig = { affinityType: "host", host };
+  const blocks = range.prefix === blockSize ? [range] : await rangesOf(context, owner, [range.version], options);
+  for (const block of blocks.filter((block) => contains(range, block))) await giveUp(how, owner, block);
+}
+
+/** What an owner has: what its rows name, and what is left without a row; sorted. */
+async function rangesOf(
+  context: Context,
+  owner: AffinityConfig,
+  versions: readonly IpVersion[],
+  options: CallOptions,
+): Promise<Cidr[]> {
+  const rows = await Promise.all(versions.map((version) => listAffinities(context, owner, version, options)));
+  const { blocks } = await listBlocks(context, options);
+  const own = blocksOf(blocks, owner).filter(({ version }) => versions.includes(version));
+  return distinct([...rows.flat().map(rowRange), ...own]).sort(byAddress);
 }
 
 export async function releaseBlockAffinity(
@@ -105,35 +139,42 @@ export async function releaseHostAffinities(
   options: CallOptions,
 ): Promise<void> {
   const how = await givingUp(context, mustBeEmpty, options);
-  const rows = [
-    ...(await listAffinities(context, owner, 4, options)),
-    ...(await listAffinities(context, owner, 6, options)),
-  ];
-  const { blocks } = await listBlocks(context, options);
+  const ranges = await rangesOf(context, owner, [4, 6], options);
+  const held = ranges.map((range) => [owner, range] as const);
+  throwLast(await giveUpAll(how, held));
+}
+
+/** Every one is tried; what went wrong is given back. */
+async function giveUpAll(how: GivingUp, held: Iterable<readonly [AffinityConfig, Cidr]>): Promise<unknown[]> {
   const errors: unknown[] = [];
-  for (const cidr of distinct([...rows.map(rowRange), ...blocksOf(blocks, owner)])) {
-    await giveUp(how, owner, cidr).catch((error: unknown) => errors.push(error));
-    options.signal?.throwIfAborted();
+  for (const [owner, range] of held) {
+    await giveUp(how, owner, range).catch((error: unknown) => errors.push(error));
+    how.options.signal?.throwIfAborted();
   }
+  return errors;
+}
+
+function throwLast(errors: readonly unknown[]): void {
   if (errors.length > 0) throw errors.at(-1);
 }
 
-/** All owners' blocks that begin inside the pool: those that rows name, then what is left with an owner. */
+/** All owners' blocks that begin inside the pool: those that rows name, then what is left with an owner. Every one is tried. */
 export async function releasePoolAffinities(context: Context, cidr: string, options: CallOptions): Promise<void> {
   const pool = parseCidr(cidr);
   if (!pool) throw new IpamError("InvalidArgument", `"${cidr}" is not a CIDR`);
   const how = await givingUp(context, false, options);
   const { items, malformed } = await context.datastore.list("BlockAffinity", options);
   for (const { name, reason } of malformed) context.warn(`BlockAffinity "${name}" is passed over: ${reason}`);
-  for (const row of items) {
-    const block = parseCidr(row.spec.cidr);
-    if (block && beginsIn(pool, block)) await giveUp(how, rowOwner(row), block);
-  }
+  const rows = items.map((row) => [rowOwner(row), rowRange(row)] as const);
+  const named = rows.filter(([, range]) => beginsIn(pool, range));
+  const errors = await giveUpAll(how, named);
   const { blocks } = await listBlocks(context, options);
-  for (const block of blocks.filter((block) => beginsIn(pool, rangeOf(block)))) {
+  const left = blocks.filter((block) => beginsIn(pool, rangeOf(block)));
+  const owned = left.flatMap((block) => {
     const owner = readableOwner(context, block);
-    if (owner) await giveUp(how, owner, rangeOf(block));
-  }
+    return owner ? [[owner, rangeOf(block)] as const] : [];
+  });
+  throwLast([...errors, ...(await giveUpAll(how, owned))]);
 }
 
 /** One malformed block stops no other. */
@@ -144,6 +185,11 @@ function readableOwner({ warn }: Context, block: IPAMBlock): AffinityConfig | un
     warn((error as Error).message);
     return undefined;
   }
+}
+
+function byAddress(a: Cidr, b: Cidr): number {
+  if (a.version !== b.version) return a.version - b.version;
+  return a.base < b.base ? -1 : 1;
 }
 
 function distinct(ranges: readonly Cidr[]): Cidr[] {

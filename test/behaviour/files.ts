@@ -5,7 +5,4 @@ const PURE = ["block", "block-order", "pools", "reserved", "retry"];
 /** Objects that API servers refuse: of a configuration test/conformance asks the same there. */
 const SHAPES = ["config", "unreadable"];
 
-/** Thousands of calls each: on API servers the races and the faults stand for them. */
-const MANY = ["crashes", "histories"];
-
-export const EMBEDDED_ONLY: readonly string[] = [...PURE, ...SHAPES, ...MANY].map((name) => `src/ipam/${name}.test.ts`);
+export const EMBEDDED_ONLY: readonly string[] = [...PURE, ...SHAPES].map((name) => `src/ipam/${name}.test.ts`);

@@ -20,6 +20,10 @@ function numbersIn(paths: readonly string[]): Set<number> {
   return new Set(texts.flatMap((text) => [...text.matchAll(/["(]T(\d+)\b[":)]/g)].map(([, number]) => Number(number))));
 }
 
+test("no file is left out of the API server's tests that does not exist", () => {
+  expect(EMBEDDED_ONLY.filter((file) => !files.includes(file))).toEqual([]);
+});
+
 test("every case has a test", () => {
   const tested = numbersIn(files);
   expect(CASES.filter((number) => !tested.has(number))).toEqual([]);

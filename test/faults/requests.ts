@@ -24,6 +24,8 @@ export interface Match {
   readonly path?: RegExp | string;
   /** Only watches, or only other requests. */
   readonly watch?: boolean;
+  /** Only requests that change something, or only others. */
+  readonly write?: boolean;
 }
 
 export function describeRequest(message: IncomingMessage, connectionId: number): LoggedRequest {
@@ -40,7 +42,8 @@ export function describeRequest(message: IncomingMessage, connectionId: number):
   };
 }
 
-export function matches({ method, path, watch }: Match, request: LoggedRequest): boolean {
+export function matches({ method, path, watch, write }: Match, request: LoggedRequest): boolean {
+  if (write !== undefined && write !== (request.method !== "GET")) return false;
   if (method !== undefined && method !== request.method) return false;
   if (watch !== undefined && watch !== request.watch) return false;
   if (path === undefined) return true;

@@ -5,9 +5,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Flavour } from "../../src/datastore/flavours.ts";
 import { callsIn, type Journal, readEntries } from "./journal.ts";
-import type { RacerOptions } from "./racing.ts";
+import { HOSTS, type RacerOptions } from "./racing.ts";
 
-export const HOSTS = ["host-a", "host-b", "host-c", "host-d"] as const;
 export const PROCESSES = 8;
 const PROGRAM = join(import.meta.dirname, "racer.ts");
 /** Long enough for what is under way to the server to arrive. */
@@ -18,23 +17,23 @@ export interface FieldOptions {
   readonly flavour: Flavour;
   /** Where the journals are. */
   readonly dir: string;
-  /** Calls of each racer. */
+  /** Calls of each racer, those of the processes before it included. */
   readonly calls: number;
 }
 
 export class Field {
   readonly #racers: readonly RacerOptions[];
+  readonly #process: Pick<FieldOptions, "kubeconfig" | "calls">;
   readonly #running = new Map<number, ChildProcess>();
 
   /** Two racers a host: one reads from the server, one from watch-fed caches. */
   constructor({ kubeconfig, flavour, dir, calls }: FieldOptions) {
+    this.#process = { kubeconfig, calls };
     this.#racers = Array.from({ length: PROCESSES }, (_, racer) => ({
-      kubeconfig,
       flavour,
       racer,
       host: HOSTS[racer % HOSTS.length]!,
       journal: join(dir, `racer-${racer}.journal`),
-      calls,
       cached: racer >= PROCESSES / 2,
     }));
   }
@@ -76,7 +75,8 @@ export class Field {
 
   async #race(options: RacerOptions): Promise<void> {
     for (let signal: NodeJS.Signals | null = "SIGKILL"; signal === "SIGKILL"; ) {
-      const child = spawn(process.execPath, [PROGRAM, JSON.stringify(options)], { stdio: "inherit" });
+      const text = JSON.stringify({ ...options, ...this.#process });
+      const child = spawn(process.execPath, [PROGRAM, text], { stdio: "inherit" });
       this.#running.set(options.racer, child);
       const [code, endedBy] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
       this.#running.delete(options.racer);

@@ -2,18 +2,19 @@
 import type { Datastore } from "../../src/datastore/datastore.ts";
 import type { Flavour } from "../../src/datastore/flavours.ts";
 import type { Ipam } from "../../src/ipam/client.ts";
+import type { KubeClient } from "../../src/kube/types.ts";
+import { pool } from "../support/ipam-data.ts";
 import { callsIn, type Entry, holdingsOf, note, readEntries, valuesOf } from "./journal.ts";
 
+export const HOSTS = ["host-a", "host-b", "host-c", "host-d"] as const;
+
 export interface RacerOptions {
-  readonly kubeconfig: string;
   readonly flavour: Flavour;
   /** Its number, from 0. */
   readonly racer: number;
   readonly host: string;
   /** Its own, and of the process in whose place it came. */
   readonly journal: string;
-  /** Calls to make, those already in the journal included. */
-  readonly calls: number;
   /** Reads from watch-fed caches. */
   readonly cached: boolean;
 }
@@ -23,6 +24,16 @@ export const POOLS = [
   { name: "four", cidr: "10.0.0.0/24", blockSize: 28 },
   { name: "six", cidr: "fd00::/122", blockSize: 126 },
 ] as const;
+
+const NODE = { group: "", version: "v1", plural: "nodes", kind: "Node" } as const;
+
+export async function createNodes(client: KubeClient): Promise<void> {
+  for (const name of HOSTS) await client.create(NODE, { apiVersion: "v1", kind: "Node", metadata: { name } });
+}
+
+export async function createPools(datastore: Datastore): Promise<void> {
+  for (const { name, cidr, blockSize } of POOLS) await datastore.create<"IPPool">(pool(name, cidr, { blockSize }));
+}
 
 export class Racing {
   readonly options: RacerOptions;

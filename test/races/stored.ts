@@ -6,7 +6,7 @@ import { addressAt } from "../../src/ipam/block.ts";
 import { formatAddress } from "../../src/net/address.ts";
 import { parseCidr } from "../../src/net/cidr.ts";
 import type { ListedObjects } from "../invariants/check.ts";
-import { HOSTS } from "./field.ts";
+import { HOSTS } from "./racing.ts";
 
 /** Everything there is, for the invariants; none of it unreadable. */
 export async function storedObjects(datastore: Datastore): Promise<ListedObjects> {

@@ -8,20 +8,23 @@ import { connect } from "../../src/kube/rest.ts";
 import { apiRequest } from "../control-plane/api-request.ts";
 import type { LibraryCluster } from "./store.ts";
 
+const KINDS = Object.keys(resources) as IpamKind[];
+
 /** Deletes all IPAM objects of the generation and opens what is left: nothing. */
 export async function openEmptied(cluster: LibraryCluster, flavour: Flavour): Promise<Datastore> {
-  await Promise.all((Object.keys(resources) as IpamKind[]).map((kind) => deleteAll(cluster, flavour, kind)));
+  await deleteAll(cluster, flavour);
   const client = await connect({ kubeconfig: cluster.kubeconfig });
   return openKubernetes({ client, flavour, release: () => client.close() });
 }
 
-async function deleteAll(cluster: LibraryCluster, flavour: Flavour, kind: IpamKind): Promise<void> {
+/** Deletes all IPAM objects of one generation. */
+export async function deleteAll(cluster: Omit<LibraryCluster, "kubeconfig">, flavour: Flavour): Promise<void> {
+  await Promise.all(KINDS.map((kind) => deleteKind(cluster, flavour, kind)));
+}
+
+async function deleteKind(cluster: Omit<LibraryCluster, "kubeconfig">, flavour: Flavour, kind: IpamKind) {
   const { group, version, plural } = codecOf(flavour, kind).resource;
-  const { status, body } = await apiRequest(
-    cluster,
-    cluster.adminToken,
-    "DELETE",
-    `/apis/${group}/${version}/${plural}`,
-  );
+  const path = `/apis/${group}/${version}/${plural}`;
+  const { status, body } = await apiRequest(cluster, cluster.adminToken, "DELETE", path);
   if (status !== 200) throw new Error(`${plural} could not be deleted: ${body}`);
 }

@@ -51,7 +51,7 @@ describe.each(GENERATIONS)("%s", (flavour) => {
     return kills;
   }
 
-  test(`${PROCESSES} processes, killed at random`, { timeout: 300_000 + OPERATIONS * 200 }, async () => {
+  test(`${PROCESSES} processes, killed at random`, { timeout: 300_000 + OPERATIONS * 400 }, async () => {
     const started = Date.now();
     const [kills] = await Promise.all([disturb(), field.race()]);
     const journals = field.journals();

@@ -1,6 +1,11 @@
 /** Arithmetic and reading of numbers for the bench. */
 import { readFile } from "node:fs/promises";
 
+export interface BenchOptions {
+  /** A few rounds, to see that it works. */
+  readonly smoke: boolean;
+}
+
 /** The value below which `share` of the samples lie (nearest rank). */
 export function percentile(samples: readonly number[], share: number): number {
   const sorted = [...samples].sort((one, other) => one - other);

@@ -70,9 +70,10 @@ export {
   ownerMatches,
 } from "./ipam/owners.ts";
 export type { ClaimResult } from "./ipam/ownership.ts";
-export { type IntendedUse, selectsNamespace, selectsNode } from "./ipam/pools.ts";
+export type { IntendedUse } from "./ipam/pools.ts";
 export type { ReleaseOptions, ReleaseResult } from "./ipam/release.ts";
 export { numReservedIPsInCIDR } from "./ipam/reserved.ts";
+export { selectsNamespace, selectsNode } from "./ipam/selection.ts";
 export type {
   BlockUtilization,
   GetUtilizationArgs,

@@ -5,7 +5,7 @@
  * Revisions of one store are compared as numbers: an API server's and an embedded store's both grow with each write.
  */
 import type { DatastoreEvent, Kind, Listed, Stored } from "./datastore.ts";
-import { isMarked } from "./rows.ts";
+import { byName, isMarked } from "./rows.ts";
 
 /** A question to the server under way: what was known when it was asked. */
 export interface Question<K extends Kind> {
@@ -22,6 +22,8 @@ interface Gone {
 
 export class KindCache<K extends Kind> {
   readonly #live = new Map<string, Stored<K>>();
+  /** What is live, sorted by name, as long as nothing has changed. */
+  #sorted: readonly Stored<K>[] | undefined;
   readonly #gone = new Map<string, Gone>();
   /** Names to ask the server about, each with a token of its own: an answer settles only doubts older than the question. */
   readonly #doubts = new Map<string, object>();
@@ -65,8 +67,8 @@ export class KindCache<K extends Kind> {
   list(labels: Readonly<Record<string, string>>): Listed<K> {
     const hasLabels = ({ metadata }: Stored<K>) =>
       Object.entries(labels).every(([key, value]) => metadata.labels?.[key] === value);
-    const items = [...this.#live.values()].filter(hasLabels);
-    items.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+    this.#sorted ??= [...this.#live.values()].sort(byName);
+    const items = Object.keys(labels).length === 0 ? this.#sorted : this.#sorted.filter(hasLabels);
     return { items, revision: String(this.#at), malformed: [] };
   }
 
@@ -74,7 +76,7 @@ export class KindCache<K extends Kind> {
   replace({ items, malformed, revision }: Listed<K>): void {
     const at = BigInt(revision);
     const uids = new Set(items.map(({ metadata }) => metadata.uid));
-    for (const [name, object] of this.#live) if (revisionOf(object) <= at) this.#live.delete(name);
+    for (const [name, object] of this.#live) if (revisionOf(object) <= at) this.#keep(name, undefined);
     for (const [name, { uid, revision: seen }] of this.#gone) if (seen <= at && !uids.has(uid)) this.#gone.delete(name);
     for (const item of items) this.#store(item);
     for (const { name } of malformed) this.doubt(name);
@@ -109,7 +111,7 @@ export class KindCache<K extends Kind> {
     const entry = this.#live.get(name);
     const revision = revisionOf(object);
     if (entry && entry.metadata.uid !== uid) return; // already another one of this name
-    this.#live.delete(name);
+    this.#keep(name, undefined);
     if (entry || revision > this.#at) this.#gone.set(name, { uid, revision }); // else the watch has delivered its end
   }
 
@@ -137,11 +139,17 @@ export class KindCache<K extends Kind> {
     if (gone?.uid === uid && gone !== undefined) return;
     if (revisionOf(object) <= before) return;
     this.#gone.delete(name);
-    this.#live.set(name, object);
+    this.#keep(name, object);
+  }
+
+  #keep(name: string, object: Stored<K> | undefined): void {
+    this.#sorted = undefined;
+    if (object) this.#live.set(name, object);
+    else this.#live.delete(name);
   }
 
   #forget({ metadata: { name, uid } }: Stored<K>): void {
-    if (this.#live.get(name)?.metadata.uid === uid) this.#live.delete(name);
+    if (this.#live.get(name)?.metadata.uid === uid) this.#keep(name, undefined);
     if (this.#gone.get(name)?.uid === uid) this.#gone.delete(name);
   }
 }

@@ -7,7 +7,8 @@ import { isEmpty, rangeOf } from "./block.ts";
 import { type Context, listPools } from "./context.ts";
 import { giveUpIfEmpty } from "./give-up.ts";
 import type { Labelled } from "./nodes.ts";
-import { isEnabled, type Pool, poolAround, poolsOf, selectsAllNodes, selectsNode } from "./pools.ts";
+import { isEnabled, type Pool, poolAround, poolsOf } from "./pools.ts";
+import { selectsAllNodes, selectsNode } from "./selection.ts";
 
 export interface Settling {
   readonly context: Context;

@@ -63,6 +63,8 @@ const CLASSES = {
   AlternateOwnerEmpty: "validation",
   /** The alternate owner is another pod. */
   AlternateOwnerMismatch: "validation",
+  /** What the call has to go by is stored malformed: the selector of a pool, the labels of a node. */
+  MalformedObject: "validation",
   /** A stored block contradicts itself. */
   MalformedBlock: "validation",
   /** The address was allocated anew since the number was read. */

@@ -7,7 +7,8 @@ import type { IPAMConfig } from "./config.ts";
 import { type Context, configFor, listBlocks, listPools, listReservations } from "./context.ts";
 import { IpamError } from "./errors.ts";
 import type { Labelled } from "./nodes.ts";
-import { type IntendedUse, type Pool, poolsOf, selectsAllNodes } from "./pools.ts";
+import { type IntendedUse, type Pool, poolsOf } from "./pools.ts";
+import { selectsAllNodes } from "./selection.ts";
 
 /** Who asks, and for what. */
 export interface Asking {

@@ -26,7 +26,7 @@ describe("labels", () => {
     (text) => {
       expect(() => nodeLabels(annotated(text))).toThrow(
         expect.objectContaining({
-          code: "InvalidArgument",
+          code: "MalformedObject",
           message: expect.stringContaining(`projectcalico.org/labels`),
         }),
       );
@@ -124,6 +124,6 @@ describe("a node is read", () => {
   test("whose annotation is no map: the call ends with the error", async () => {
     await using w = await world({ pools: [["10.0.0.0/24", 28, { nodeSelector: 'rack == "r1"' }]] });
     const ipam = w.openIpam({ nodes: async () => annotated("rack=r1") });
-    expect(await errorOf(ipam.autoAssign(one))).toMatchObject({ code: "InvalidArgument" });
+    expect(await errorOf(ipam.autoAssign(one))).toMatchObject({ code: "MalformedObject" });
   });
 });

@@ -24,7 +24,7 @@ export function readOnce(nodes: NodeReader): NodeReader {
   };
 }
 
-/** A node's labels: those Calico keeps in an annotation, overlaid by Kubernetes' own. @throws IpamError InvalidArgument */
+/** A node's labels: those Calico keeps in an annotation, overlaid by Kubernetes' own. @throws IpamError MalformedObject */
 export function nodeLabels(node: Labelled): Labels {
   const { labels = {}, annotations = {} } = node.metadata ?? {};
   return { ...annotated(annotations[CALICO_LABELS]), ...labels };
@@ -36,7 +36,7 @@ function annotated(text: string | undefined): Labels {
   const isMap = typeof labels === "object" && !Array.isArray(labels);
   if (isMap && Object.values(labels).every((label) => typeof label === "string")) return labels as Labels;
   throw new IpamError(
-    "InvalidArgument",
+    "MalformedObject",
     `the node's annotation ${CALICO_LABELS} is no JSON map of texts, such as {"rack":"r1"}: ${text}. Correct it on the node`,
   );
 }

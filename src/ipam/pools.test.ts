@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { type IPPool, V3_API_VERSION } from "../api/v3.ts";
-import { choosePools, maxPrefixLength, type PoolQuery, poolsOf, selectsNamespace, selectsNode } from "./pools.ts";
+import { choosePools, maxPrefixLength, type PoolQuery } from "./pool-choice.ts";
+import { poolsOf } from "./pools.ts";
+import { selectsNamespace, selectsNode } from "./selection.ts";
 
 const pool = (name: string, cidr: string, spec: object = {}, more: object = {}): IPPool => ({
   apiVersion: V3_API_VERSION,
@@ -42,7 +44,14 @@ describe("T70: choosing pools", () => {
   });
 
   test("a selector that is none ends the call", () => {
-    expect(() => choose([pool("a", "10.0.0.0/24", { nodeSelector: "rack ==" })])).toThrow(/selector/);
+    const malformed = (field: string) =>
+      expect.objectContaining({
+        code: "MalformedObject",
+        message: expect.stringMatching(`^IPPool "a", spec.${field}: `),
+      });
+    for (const field of ["nodeSelector", "namespaceSelector"]) {
+      expect(() => choose([pool("a", "10.0.0.0/24", { [field]: "rack ==" })])).toThrow(malformed(field));
+    }
   });
 
   test("disabled, deleting and not allocatable pools are named with their reason", () => {

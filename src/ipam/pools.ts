@@ -1,12 +1,9 @@
-/** Which pools a request may draw from, and for each other pool why not. Pure: pools and labels in, a choice out. */
-import { parseSelector, type Selector } from "../api/selector.ts";
-import type { Labels } from "../api/selector-node.ts";
+/** Pools as addresses are drawn from them: their defaults filled in, what is around an address, what gives none. */
 import type { IPPool } from "../api/v3.ts";
 import { type Address, type IpVersion, width } from "../net/address.ts";
 import { type Cidr, cidrOf, contains, formatCidr, parseCidr } from "../net/cidr.ts";
-import { addressFrom, type HostReservedAttr } from "./block.ts";
+import { addressFrom } from "./block.ts";
 import { IpamError } from "./errors.ts";
-import { type Labelled, nodeLabels } from "./nodes.ts";
 
 /** What addresses are for. */
 export type IntendedUse = "Workload" | "Tunnel" | "LoadBalancer";
@@ -25,23 +22,31 @@ const DEFAULT_BLOCK_SIZE = { 4: 26, 6: 122 } as const;
 const BLOCK_SIZES = { 4: [20, 32], 6: [116, 128] } as const;
 const DEFAULT_USES = ["Workload", "Tunnel"] as const;
 
+/** What a cache gives is the same object from call to call: it is looked at once. */
+const pools = new WeakMap<IPPool, Pool | undefined>();
+
 /** Every pool whose CIDR is one, in the order of their names. A stored CIDR with host bits is read as its masked form. */
 export function poolsOf(sources: readonly IPPool[]): Pool[] {
-  return sources.flatMap((source) => {
-    const cidr = parseCidr(source.spec.cidr);
-    return cidr ? [poolOf(source, cidr)] : [];
-  });
+  return sources.map(poolOf).filter((pool) => pool !== undefined);
 }
 
-function poolOf(source: IPPool, cidr: Cidr): Pool {
+function poolOf(source: IPPool): Pool | undefined {
+  if (!pools.has(source)) pools.set(source, readPool(source));
+  return pools.get(source);
+}
+
+function readPool(source: IPPool): Pool | undefined {
   const { blockSize, allowedUses } = source.spec;
-  return {
-    name: source.metadata.name,
-    cidr,
-    blockSize: Math.min(blockSize || DEFAULT_BLOCK_SIZE[cidr.version], width(cidr.version)),
-    allowedUses: allowedUses?.length ? allowedUses : DEFAULT_USES,
-    source,
-  };
+  const cidr = parseCidr(source.spec.cidr);
+  return (
+    cidr && {
+      name: source.metadata.name,
+      cidr,
+      blockSize: Math.min(blockSize || DEFAULT_BLOCK_SIZE[cidr.version], width(cidr.version)),
+      allowedUses: allowedUses?.length ? allowedUses : DEFAULT_USES,
+      source,
+    }
+  );
 }
 
 /** Why no address may come from the pool at all; undefined where one may. */
@@ -71,7 +76,8 @@ export function closedAround(pools: readonly Pool[], range: Cidr): string[] {
   });
 }
 
-const poolWords = ({ name, cidr }: Pool, because: string) => `pool "${name}" (${formatCidr(cidr)}) ${because}`;
+/** A sentence about a pool. */
+export const poolWords = ({ name, cidr }: Pool, because: string) => `pool "${name}" (${formatCidr(cidr)}) ${because}`;
 
 export function isEnabled(pool: Pool): boolean {
   return disabledBecause(pool) === undefined;
@@ -85,118 +91,6 @@ export function poolFor(pools: readonly Pool[], address: Address): Pool | undefi
 /** The pool all of a range is in. */
 export function poolAround(pools: readonly Pool[], range: Cidr): Pool | undefined {
   return pools.find(({ cidr }) => contains(cidr, range));
-}
-
-/** Whether a pool's nodeSelector selects the node. @throws SelectorError */
-export function selectsNode(pool: IPPool, node: Labelled): boolean {
-  return matches(pool.spec.nodeSelector, nodeLabels(node));
-}
-
-/** Whether a pool's namespaceSelector selects the namespace; one that is not known has no labels. @throws SelectorError */
-export function selectsNamespace(pool: IPPool, namespace: Labelled | undefined): boolean {
-  return matches(pool.spec.namespaceSelector, namespace?.metadata?.labels ?? {});
-}
-
-const parsed = new Map<string, Selector>();
-const MOST_PARSED = 1024;
-
-const isAll = (text: string | undefined): text is "" | undefined => !text || text === "all()";
-
-/** Whether a pool is for every node, so that none need be read. */
-export function selectsAllNodes(pool: IPPool): boolean {
-  return isAll(pool.spec.nodeSelector);
-}
-
-/** Selectors are few and asked often: each is parsed once, and the most frequent ones not at all. */
-function matches(text: string | undefined, labels: Labels): boolean {
-  if (isAll(text)) return true;
-  let selector = parsed.get(text);
-  if (!selector) {
-    if (parsed.size >= MOST_PARSED) parsed.clear();
-    selector = parseSelector(text);
-    parsed.set(text, selector);
-  }
-  return selector.matches(labels);
-}
-
-/** The longest block prefix at which the host's reserve leaves room. @throws IpamError InvalidArgument */
-export function maxPrefixLength(version: IpVersion, reserved: HostReservedAttr | undefined): number {
-  if (reserved === undefined) return width(version);
-  const count = reserved.startOfBlock + reserved.endOfBlock;
-  if (!(count > 0)) throw new IpamError("InvalidArgument", "HostReservedAttr has wrong parameters");
-  return width(version) - count.toString(2).length;
-}
-
-/** What a choice of pools depends on. */
-export interface PoolQuery {
-  readonly version: IpVersion;
-  /** CIDRs of the pools asked for; empty: every automatic one. */
-  readonly requested: readonly string[];
-  readonly host: string;
-  readonly node: Labelled;
-  readonly namespace?: Labelled | undefined;
-  readonly use: string;
-  readonly reserved?: HostReservedAttr | undefined;
-}
-
-export interface PoolChoice {
-  /** Pools that select the node, or that were asked for. */
-  readonly selected: readonly Pool[];
-  /** Those of them that allow the use. */
-  readonly usable: readonly Pool[];
-}
-
-/** @throws IpamError NoQualifiedPool with `details` per pool, PoolNotEnabled, InvalidArgument; SelectorError */
-export function choosePools(pools: readonly Pool[], query: PoolQuery): PoolChoice {
-  const family = pools.filter(({ cidr }) => cidr.version === query.version);
-  const longest = maxPrefixLength(query.version, query.reserved);
-  const passedOver: string[] = [];
-  const keep = (candidates: readonly Pool[], reason: (pool: Pool) => string | undefined) =>
-    candidates.filter((pool) => {
-      const because = reason(pool);
-      if (because !== undefined) passedOver.push(poolWords(pool, because));
-      return because === undefined;
-    });
-
-  const enabled = keep(family, (pool) => disabledBecause(pool) ?? tooSmall(pool, longest));
-  if (enabled.length === 0) throw noPool("cannot find a qualified ippool", passedOver);
-  const asked = query.requested.map((cidr) => requestedPool(enabled, cidr, passedOver));
-  const selected = asked.length > 0 ? asked : keep(enabled, (pool) => notSelected(pool, query));
-  if (selected.length === 0) throw noPool(`no configured Calico pools for node ${query.host}`, passedOver);
-  const usable = keep(selected, (pool) => notForUse(pool, query.use));
-  if (usable.length > 0) return { selected, usable };
-  const message = `cannot find a qualified ippool: no pools match the required use (${query.use})`;
-  throw noPool(message, passedOver);
-}
-
-function noPool(message: string, details: readonly string[]): IpamError {
-  return new IpamError("NoQualifiedPool", message, { details });
-}
-
-function tooSmall({ blockSize }: Pool, longest: number): string | undefined {
-  return blockSize > longest ? `has blocks of /${blockSize}, which the host's reserve would fill` : undefined;
-}
-
-function requestedPool(enabled: readonly Pool[], text: string, details: readonly string[]): Pool {
-  const cidr = parseCidr(text);
-  const wanted = cidr && formatCidr(cidr);
-  const pool = enabled.find((candidate) => formatCidr(candidate.cidr) === wanted);
-  if (pool) return pool;
-  const message = `the given pool (${wanted ?? text}) does not exist, or is not enabled`;
-  throw new IpamError("PoolNotEnabled", message, { details });
-}
-
-function notSelected({ source }: Pool, { node, namespace, host }: PoolQuery): string | undefined {
-  const { assignmentMode = "Automatic", nodeSelector, namespaceSelector } = source.spec;
-  if (assignmentMode !== "Automatic") return "is Manual: only drawn from when asked for";
-  if (!selectsNode(source, node)) return `does not select node ${host} (nodeSelector: ${nodeSelector})`;
-  return selectsNamespace(source, namespace)
-    ? undefined
-    : `does not select the namespace (namespaceSelector: ${namespaceSelector})`;
-}
-
-function notForUse({ allowedUses }: Pool, use: string): string | undefined {
-  return allowedUses.includes(use) ? undefined : `does not allow use ${use} (allowedUses: ${allowedUses.join(", ")})`;
 }
 
 /** Refuses pools of the other family. @throws IpamError InvalidArgument */

@@ -12,7 +12,8 @@ import { giveUpDeselected } from "./deselected.ts";
 import { isIpamError, TransientError } from "./errors.ts";
 import { type Knowledge, nodeFor } from "./knowledge.ts";
 import { type Looking, rowsOfAllBlocks } from "./lost-blocks.ts";
-import { choosePools, type Pool, poolAround } from "./pools.ts";
+import { choosePools } from "./pool-choice.ts";
+import { type Pool, poolAround } from "./pools.ts";
 
 /** What differs between the families of one call. */
 export interface FamilyRequest {

@@ -1,6 +1,9 @@
 /** Whose a block is, as it says and without judging whether that is right. */
 import type { AttributeMap, BlockAffinity, IPAMBlock } from "../api/v3.ts";
 
+/** Whether a block's affinity says whose it is. */
+export const isOwner = (affinity: string) => /^(host|virtual):./s.test(affinity);
+
 /** The name behind `host:` or `virtual:`; undefined where nobody owns the block. */
 export function affinityHost({ spec }: IPAMBlock): string | undefined {
   const at = spec.affinity?.indexOf(":") ?? -1;

@@ -1,0 +1,61 @@
+/** Nodes that will soon get no address: at the limit of blocks, and those they own are full. */
+import type { IPAMBlock } from "../../api/v3.ts";
+import { freeOrdinals } from "../../ipam/block.ts";
+import { family } from "../finding.ts";
+import { type Inventory, soundBlocks } from "../inventory.ts";
+import { run } from "../mend.ts";
+
+type Code = keyof typeof codes;
+
+const more = run(
+  "ipamctl top",
+  "Look for leaked addresses on the node first; then raise the limit with `ipamctl configure`.",
+);
+
+const codes = {
+  BlockCapReached: {
+    severity: "warning",
+    title: "A node may own no more blocks, and those it owns are full",
+    means:
+      "The next pod on this node gets no address of its own. Without strict affinity it may borrow one of another node, " +
+      "from programs that try; Calico itself does not. The limit is 20 where none is set.",
+    mend: more,
+  },
+  BlockCapNear: {
+    severity: "info",
+    title: "A node is near its limit of blocks",
+    means: "It owns four fifths of the blocks that it may own, and at most a quarter of their addresses is free.",
+    mend: more,
+  },
+} as const;
+
+/** Shares at which a node is near its end. */
+const OWNED = 0.8;
+const FREE = 0.25;
+
+export const capacity = family<Code>({
+  title: "Capacity",
+  codes,
+  look(inventory, report) {
+    const { cap } = inventory;
+    const owned = Map.groupBy(
+      soundBlocks(inventory),
+      ({ spec }) => `${spec.affinity} ${spec.cidr.includes(":") ? 6 : 4}`,
+    );
+    for (const blocks of owned.values()) {
+      const { affinity } = blocks[0]!.spec;
+      if (affinity === undefined || blocks.length < cap * OWNED) continue;
+      const [free, all] = freeOf(blocks, inventory);
+      const node = affinity.slice(affinity.indexOf(":") + 1);
+      const message = `${affinity} owns ${blocks.length} of at most ${cap} blocks; ${free} of their ${all} addresses are free`;
+      const say = (code: Code) => report(code, { kind: "Node", name: node }, message, { node });
+      if (blocks.length >= cap && free === 0) say("BlockCapReached");
+      else if (free <= all * FREE) say("BlockCapNear");
+    }
+  },
+});
+
+function freeOf(blocks: readonly IPAMBlock[], { reserved }: Inventory): [free: number, all: number] {
+  const free = blocks.reduce((sum, block) => sum + freeOrdinals(block, reserved).length, 0);
+  return [free, blocks.reduce((sum, block) => sum + block.spec.allocations.length, 0)];
+}

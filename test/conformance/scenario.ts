@@ -8,6 +8,7 @@ import { contains, parseCidr } from "../../src/net/cidr.ts";
 import type { ListedObjects } from "../invariants/check.ts";
 import { hostRange } from "../invariants/log.ts";
 import { Recorder } from "../invariants/recorder.ts";
+import { frozen } from "../support/ipam.ts";
 import { pool, reservation } from "../support/ipam-data.ts";
 import type { Step } from "./recording.ts";
 
@@ -41,7 +42,7 @@ export class Scene {
   constructor(store: Datastore) {
     const clock = () => new Date(this.#now);
     this.recorder = new Recorder(clock);
-    const datastore = this.recorder.datastore(store);
+    const datastore = this.recorder.datastore(frozen(store));
     this.#store = datastore;
     const nodes = async (name: string) => this.#nodes.get(name);
     this.ipam = createIpam({ datastore, clock, blockOrder: recordedOrder, nodes, windowsHost: false });

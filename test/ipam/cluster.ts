@@ -8,6 +8,7 @@ import { isIpamError } from "../../src/ipam/errors.ts";
 import { type CheckOptions, check, type Finding, type ListedObjects } from "../invariants/check.ts";
 import { checkHistory, type LogEntry } from "../invariants/history.ts";
 import { Recorder } from "../invariants/recorder.ts";
+import { frozen } from "../support/ipam.ts";
 import { type Invocation, recorded, told, toldOnError } from "./calls.ts";
 import { Died, FaultyProcess } from "./faulty.ts";
 
@@ -32,7 +33,7 @@ export class Cluster implements AsyncDisposable {
 
   constructor() {
     this.recorder = new Recorder(this.clock);
-    this.store = this.recorder.datastore(openEmbedded(":memory:"));
+    this.store = this.recorder.datastore(frozen(openEmbedded(":memory:")));
   }
 
   /** Each look at the clock is a millisecond later than the one before: no two instants are the same. */

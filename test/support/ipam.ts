@@ -7,9 +7,24 @@ import { openStore } from "./store.ts";
 
 /** Freezes a value through and through: code that changes what it was given then fails. */
 export function deepFrozen<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  for (const inner of Object.values(value)) deepFrozen(inner);
+  if (typeof value !== "object" || value === null) return value;
+  for (const inner of Object.values(value)) deepFrozen(inner); // also of what is frozen itself: that says nothing of the inside
   return Object.freeze(value);
+}
+
+/** The same store, of which everything that is read comes frozen. */
+export function frozen(store: Datastore): Datastore {
+  return {
+    description: store.description,
+    get: async (kind, name, options) => deepFrozen(await store.get(kind, name, options)),
+    list: async (kind, options) => deepFrozen(await store.list(kind, options)),
+    create: async (object, options) => deepFrozen(await store.create(object, options)),
+    update: async (object, options) => deepFrozen(await store.update(object, options)),
+    delete: (object, options) => store.delete(object, options),
+    updateStatus: async (object, options) => deepFrozen(await store.updateStatus(object, options)),
+    watch: (kind, options) => store.watch(kind, options),
+    close: () => store.close(),
+  };
 }
 
 export type Operation = "get" | "list" | "create" | "update" | "delete";
@@ -63,7 +78,7 @@ export const poolName = (index: number) => `pool${index}`;
 
 export async function world(options: WorldOptions = {}): Promise<World> {
   const { pools = [], nodes, ...rest } = options;
-  const store = await openStore();
+  const store = frozen(await openStore());
   const state: World = {
     store,
     calls: [],
@@ -90,7 +105,8 @@ export async function world(options: WorldOptions = {}): Promise<World> {
         hostname: "host-a",
         windowsHost: false,
         ...(nodes && {
-          nodes: async (name: string) => state.nodes[name] && { metadata: { labels: state.nodes[name] } },
+          nodes: async (name: string) =>
+            state.nodes[name] && deepFrozen({ metadata: { labels: { ...state.nodes[name] } } }),
         }),
         ...rest,
         ...more,
@@ -126,19 +142,19 @@ function watched(store: Datastore, state: World): Datastore {
     description: store.description,
     get: async (kind, name, options) => {
       await before("get", kind, name);
-      return deepFrozen(await store.get(kind, name, options));
+      return store.get(kind, name, options);
     },
     list: async (kind, options) => {
       await before("list", kind, "");
-      return deepFrozen(await store.list(kind, options));
+      return store.list(kind, options);
     },
     create: async (object, options) => {
       await before("create", object.kind, object.metadata.name, object);
-      return deepFrozen(await store.create(object, options));
+      return store.create(object, options);
     },
     update: async (object, options) => {
       await before("update", object.kind, object.metadata.name, object);
-      return deepFrozen(await store.update(object, options));
+      return store.update(object, options);
     },
     delete: async (object, options) => {
       await before("delete", object.kind, object.metadata.name, object);

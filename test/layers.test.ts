@@ -17,6 +17,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 };
 /** Packages that only these files may import. */
 const KEPT_TO: Record<string, readonly string[]> = {
+  "ipaddr.js": ["src/net/"],
   "@kubernetes/client-node": ["src/kube/kubeconfig.ts"],
   "node:sqlite": ["src/datastore/"],
   undici: ["src/kube/"],
@@ -52,5 +53,38 @@ describe("imports", () => {
     const importers = files.filter((file) => importsOf(file).includes(name));
     expect(importers.length).toBeGreaterThan(0);
     expect(importers.filter((file) => !within(file, places))).toEqual([]);
+  });
+});
+
+/** Set arithmetic on addresses stands once; allocation, counts and findings are thin callers of it. */
+describe("sets of addresses", () => {
+  const SETS = "src/net/address-set.ts";
+  const sourceOf = (file: string) => readFileSync(join(root, file), "utf8");
+  const whereFound = (pattern: RegExp) => files.filter((file) => pattern.test(sourceOf(file)));
+  /** The names that a file imports from the one module. */
+  const takenFrom = (file: string) =>
+    [...sourceOf(file).matchAll(/import (?:type )?\{([^}]*)\} from "[^"]*net\/address-set\.ts"/g)]
+      .flatMap(([, names = ""]) => names.split(","))
+      .map((name) => name.replace(/^\s*type /, "").trim());
+  const takers = (...names: string[]) => files.filter((file) => takenFrom(file).some((name) => names.includes(name)));
+
+  it("are combined and counted for reservations and utilization alone", () => {
+    const counting = takers("union", "intersection", "sizeOf", "sizeOfDifference");
+    expect(counting.sort()).toEqual(["src/ipam/reserved.ts", "src/ipam/utilization.ts"]);
+  });
+
+  it("are values to everyone else: nobody makes or names a range of one", () => {
+    expect(takers("AddressRange")).toEqual([]);
+    expect(whereFound(/\bfirst: \w.*\blast: \w/)).toEqual([SETS]);
+  });
+
+  it("have their ends computed with where they are made, and where a walk skips a covered stretch", () => {
+    const ends = whereFound(/\.(?:first|last)\b(?!\()\s*[-+<>]|[-+<>]=?\s*\w+\.(?:first|last)\b(?!\()/);
+    expect(ends.sort()).toEqual(["src/ipam/block-order.ts", SETS]);
+  });
+
+  it("say what a reservation covers in src/ipam/reserved.ts; src/judgement only asks whether an entry is a range", () => {
+    const readers = whereFound(/\.reservedCIDRs\b/);
+    expect(readers.sort()).toEqual(["src/ipam/reserved.ts", "src/judgement/families/pools.ts"]);
   });
 });

@@ -239,8 +239,8 @@ export const DAMAGES: readonly Damage[] = [
   ["OverlappingPools", "one inside the other", withPools(pool("wide", "fd00::/100"))],
   ["InvalidReservation", "no address", { reservations: [reservation("gateway", "10.0.0.15/32", "10.65.0.300")] }],
 
-  ["BlockCapReached", "full", atCap(4)],
-  ["BlockCapNear", "nearly full", atCap(3)],
+  ["BlockCapReached", "full", atCap(7)],
+  ["BlockCapNear", "nearly full", atCap(5)],
 
   ["UnfinishedDeletion", "a block", withBlocks(block("10.0.0.8/30", { deleted: true }))],
   ["UnfinishedDeletion", "an affinity", withAffinities(affinity("node-a", "10.0.0.8/30", { deleted: true }))],
@@ -317,16 +317,19 @@ function renamedHandle(): Snapshot["handles"] {
   });
 }
 
-/** A node with one block, and a limit of one; of its four addresses so many are in use. */
+/** A node with two blocks, and a limit of two; of their eight addresses one is reserved, and so many are in use. */
 function atCap(used: number): Partial<Snapshot> {
-  const names = ["a", "b", "c", "d"].slice(0, used);
-  const entries = Object.fromEntries(names.map((name, ordinal) => [ordinal, ofPod(name, "node-c")]));
+  const names = Array.from({ length: used }, (_, index) => `c${index}`);
+  const blockAt = (index: number) => (index < 4 ? "10.0.0.8/30" : "10.0.0.12/30");
+  const entriesOf = (cidr: string) =>
+    Object.fromEntries(names.flatMap((name, at) => (blockAt(at) === cidr ? [[at % 4, ofPod(name, "node-c")]] : [])));
+  const ranges = ["10.0.0.8/30", "10.0.0.12/30"];
   return {
-    ...configured({ strictAffinity: true, maxBlocksPerHost: 1 }),
-    ...withBlocks(usedBlock("10.0.0.8/30", "node-c", entries)),
-    ...withAffinities(affinity("node-c", "10.0.0.8/30")),
-    ...withHandles(...names.map((name) => handle(`k8s-pod-network.${name}`, { "10.0.0.8/30": 1 }))),
-    ...withPods(...names.map((name, ordinal) => pod(name, "node-c", [`10.0.0.${8 + ordinal}`]))),
+    ...configured({ strictAffinity: true, maxBlocksPerHost: 2 }),
+    ...withBlocks(...ranges.map((cidr) => usedBlock(cidr, "node-c", entriesOf(cidr)))),
+    ...withAffinities(...ranges.map((cidr) => affinity("node-c", cidr))),
+    ...withHandles(...names.map((name, at) => handle(`k8s-pod-network.${name}`, { [blockAt(at)]: 1 }))),
+    ...withPods(...names.map((name, at) => pod(name, "node-c", [`10.0.0.${8 + at}`]))),
     nodes: [...sound.nodes!, node("node-c")],
   };
 }

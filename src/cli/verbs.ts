@@ -1,7 +1,8 @@
 /** Every verb, in the order of the help. Only how they are called: their code is loaded when one is. */
 import type { Verb } from "./verb.ts";
+import { check } from "./verbs/check.ts";
 import { completion } from "./verbs/completion.ts";
 import { show } from "./verbs/show.ts";
 import { version } from "./verbs/version.ts";
 
-export const VERBS: readonly Verb[] = [show, version, completion];
+export const VERBS: readonly Verb[] = [show, check, version, completion];

@@ -26,6 +26,7 @@ import {
 } from "./sound-history.ts";
 
 type Damage = readonly [invariant: number, what: string, changes: Changes];
+const windowsBlock = version(90n, { 0: windows }, [1, 2]);
 const held = version(101n, { 0: ours, 1: ours }, [2]);
 const { affinity: _nobody, affinityClaimTime: _since, ...unowned } = held.spec;
 
@@ -169,6 +170,13 @@ describe("checkHistory", () => {
 
   it.for<[string, Changes]>([
     ["a host's life", {}],
+    [
+      "an address that Windows kept of a block deleted since",
+      {
+        assign: [write(0, { ...windowsBlock, metadata: { ...windowsBlock.metadata, uid: "old" } }), sound.assign],
+        created: [remove(1, block(RANGE), 1), sound.created],
+      },
+    ],
     ["nothing", Object.fromEntries(Object.keys(sound).map((name) => [name, []]))],
     ["an address released and given to another", givenAgain],
     ["a release that died may have freed", { releaseEnds: [], ...givenAgain }],

@@ -85,13 +85,13 @@ function handedOut(history: History, operation: Operation, ip: string): Finding[
   const isNew = !isOurs(atBegin);
   const visible = (isNew ? written : [atBegin!, ...written]).filter(isOurs);
   if (visible.length === 0) return [finding(14, operation, `${address} is in no block under the caller's handle`)];
-  const { spec } = visible[0]!;
+  const { spec, metadata } = visible[0]!;
+  // A block that was deleted meanwhile and made again keeps back what its new maker said.
+  const same = [atBegin, ...written].filter((block) => block?.metadata.uid === metadata.uid);
   return [
     ...prefixOf(operation, ip, spec),
     ...(isNew ? attributesOf(history, operation, address, visible) : []),
-    ...(isNew && operation.method === "autoAssign"
-      ? forbidden(history, operation, address, [atBegin, ...written])
-      : []),
+    ...(isNew && operation.method === "autoAssign" ? forbidden(history, operation, address, same) : []),
   ];
 }
 

@@ -136,15 +136,33 @@ export type Step =
   | { readonly pass: number }
   | { readonly node: string; readonly zone: string };
 
+/** Processes of one host that want addresses at once, and nothing goes wrong but their races for the host's blocks. */
+const crowd: fc.Arbitrary<Actor[]> = fc
+  .record({
+    hostname: host,
+    takings: fc.array(fc.record({ handleID: fc.constantFrom("h1", "h2"), num4: fc.integer({ min: 1, max: 2 }) }), {
+      minLength: 2,
+      maxLength: 4,
+    }),
+  })
+  .map(({ hostname, takings }) =>
+    takings.map((taking) => {
+      const asked = { hostname, ...taking, attrs: { node: hostname }, intendedUse: "Workload" } as const;
+      return { making: () => call("autoAssign", asked), ahead: 0, fault: undefined };
+    }),
+  );
+
+const turns = fc.array(fc.nat(3), { maxLength: 30 });
 const step: fc.Arbitrary<Step> = fc.oneof(
   { arbitrary: actor(sideBySide).map((one) => ({ actors: [one], order: [] })), weight: 8 },
   {
     arbitrary: fc.record({
       actors: fc.array(actor(sideBySide), { minLength: 2, maxLength: 4 }),
-      order: fc.array(fc.nat(3), { maxLength: 30 }),
+      order: turns,
     }),
     weight: 4,
   },
+  { arbitrary: fc.record({ actors: crowd, order: turns }), weight: 2 },
   actor(alone).map((one) => ({ actors: [one], order: [] })),
   { arbitrary: fc.constantFrom(1, 6, 61).map((pass) => ({ pass })), weight: 3 },
   fc.record({ node: host, zone: fc.constantFrom("y", "z") }),

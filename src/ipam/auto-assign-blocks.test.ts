@@ -94,6 +94,19 @@ describe("autoAssign: blocks, races and handles", () => {
     expect(await errorOf(cancelled)).toBe(reason);
   });
 
+  test("strict: a block that its host loses during the call gives nothing any more", async () => {
+    await using w = await world({ pools: [["10.0.0.0/25", 26]], blockOrder: () => 0n });
+    await w.ipam.setIPAMConfig({ strictAffinity: true });
+    await w.ipam.autoAssign({ ...ask, handleID: "first", num4: 1 });
+    w.meddler = async ({ operation, kind }) => {
+      if (operation !== "update" || kind !== "IPAMBlock") return;
+      w.meddler = undefined;
+      await w.openIpam().releaseAffinity("10.0.0.0/26", "host-a", false);
+    };
+    const { v4 } = await w.ipam.autoAssign({ ...ask, handleID: "second", num4: 1 });
+    expect(v4?.ips).toEqual(["10.0.0.64/26"]);
+  });
+
   test("T27: a block that can never be written ends in MaxRetries, and no handle stays", async () => {
     await using w = await world({ pools: [["10.0.0.0/26", 26]] });
     w.meddler = failing("update", "IPAMBlock", "Conflict");

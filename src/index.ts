@@ -1,6 +1,6 @@
 /** What `import … from "ipam-operator"` gives. */
 
-export type { Installation, InstallationSpec, IpamSettings } from "./api/installation.ts";
+export type { Installation, InstallationSpec, IpamField, IpamSettings } from "./api/installation.ts";
 export type { Condition, KubeObject, ObjectMeta } from "./api/meta.ts";
 export {
   loadBalancerHandle,
@@ -12,17 +12,20 @@ export {
   workloadHandle,
   workloadIdHandle,
 } from "./api/names.ts";
+export type { Labelled, Labels } from "./api/selector-node.ts";
 export type {
+  AttributeMap,
   BlockAffinity,
   IPAMBlock,
   IPAMConfiguration,
+  IPAMConfigurationSpec,
   IPAMHandle,
   IPPool,
   IPReservation,
   IpamKind,
   VMAddressPersistence,
 } from "./api/v3.ts";
-export { type CachedDatastore, cachedDatastore } from "./datastore/cached.ts";
+export { type CachedDatastore, type CacheOptions, cachedDatastore } from "./datastore/cached.ts";
 export { type ConnectOptions, connectKubernetes as openKubernetes } from "./datastore/connect.ts";
 export {
   type CallOptions,
@@ -30,12 +33,19 @@ export {
   DatastoreError,
   type DatastoreErrorCode,
   type DatastoreEvent,
+  type FollowedNodes,
+  type FollowOptions,
   isDatastoreError,
+  type Kind,
   type Listed,
   type ListOptions,
+  type Malformed,
+  type NodeSource,
+  type Stored,
   type WatchOptions,
 } from "./datastore/datastore.ts";
 export { type EmbeddedOptions, openEmbedded } from "./datastore/embedded.ts";
+export type { Flavour } from "./datastore/flavours.ts";
 export type { AffinityConfig, AffinityType } from "./ipam/affinity.ts";
 export type { AssignIPArgs } from "./ipam/assign-ip.ts";
 export {
@@ -50,6 +60,7 @@ export type { BlockOrder } from "./ipam/block-order.ts";
 export { createIpam, type Ipam, type IpamOptions } from "./ipam/client.ts";
 export {
   type ConfigChanges,
+  type ConfigRuleName,
   type ConfigViolation,
   configViolations,
   DEFAULT_CONFIG,
@@ -61,7 +72,7 @@ export {
 export type { BlockArgs, EnsuredBlocks } from "./ipam/ensure-block.ts";
 export { type ErrorClass, type Holder, IpamError, type IpamErrorCode, isIpamError } from "./ipam/errors.ts";
 export type { AssignmentAttributes } from "./ipam/lookup.ts";
-export type { Labelled, NodeReader } from "./ipam/nodes.ts";
+export type { NodeReader } from "./ipam/nodes.ts";
 export {
   type AttributeOwner,
   emptyAttributeOwner,
@@ -80,3 +91,5 @@ export type {
   PoolUtilization,
   Utilization,
 } from "./ipam/utilization.ts";
+export type { BackoffOptions } from "./kube/backoff.ts";
+export type { IpVersion } from "./net/address.ts";

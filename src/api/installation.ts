@@ -55,6 +55,7 @@ export const IPAM_FIELDS = [
   "ipCooldownSeconds",
   "kubeVirtVMAddressPersistence",
 ] as const satisfies readonly (keyof IpamSettings)[];
+/** The name of one of the five settings. */
 export type IpamField = (typeof IPAM_FIELDS)[number];
 
 export const installationSpec = z.strictObject({
@@ -65,6 +66,7 @@ export const installationSpec = z.strictObject({
     .optional()
     .describe("The settings to manage. One that is absent is not managed: its stored value stays."),
 });
+/** What a user asks for. */
 export type InstallationSpec = z.infer<typeof installationSpec>;
 
 /** Where a field's effective value comes from. */
@@ -165,4 +167,5 @@ export const installation = z.object({
   spec: installationSpec,
   status: installationStatus.optional(),
 });
+/** The user's object: what is asked for, and the operator's answer. */
 export type Installation = z.infer<typeof installation>;

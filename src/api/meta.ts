@@ -24,14 +24,20 @@ export const objectMeta = z.looseObject({
   annotations: z.record(z.string(), z.string()).optional(),
   managedFields: z.array(managedFieldsEntry).optional(),
 });
+/** Metadata of an object; what a newer Kubernetes adds is kept. */
 export type ObjectMeta = z.infer<typeof objectMeta>;
 
 /** The least any Kubernetes object has. */
 export interface KubeObject {
+  /** Group and version: `projectcalico.org/v3`. */
   readonly apiVersion: string;
+  /** Such as `IPPool`. */
   readonly kind: string;
+  /** Name, labels, revision. */
   readonly metadata: ObjectMeta;
+  /** What is asked for. */
   readonly spec?: unknown;
+  /** What is observed. */
   readonly status?: unknown;
 }
 
@@ -44,4 +50,5 @@ export const condition = z.object({
   lastTransitionTime: z.iso.datetime().describe("When the status last changed."),
   observedGeneration: z.int().optional().describe("The metadata.generation this condition was made from."),
 });
+/** Status of one aspect of an object. */
 export type Condition = z.infer<typeof condition>;

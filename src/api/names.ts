@@ -105,6 +105,7 @@ export function vmDesignHandle(namespace: string, vm: string, network: string = 
   return `${network || DEFAULT_NETWORK}.${namespace}-${vm}`;
 }
 
+/** The tunnel devices of a node that have an address. */
 export const TUNNELS = ["ipip", "vxlan", "vxlan-v6", "wireguard", "wireguard-v6"] as const;
 
 /** Handle of the address of a node's tunnel device. */

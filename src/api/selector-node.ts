@@ -5,6 +5,7 @@ export type Labels = Readonly<Record<string, string>>;
 
 /** The part of a Kubernetes Node or Namespace that pools are selected by. */
 export interface Labelled {
+  /** As Kubernetes has it; only these two are looked at. */
   readonly metadata?: {
     readonly labels?: Labels | undefined;
     readonly annotations?: Labels | undefined;

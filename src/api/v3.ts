@@ -24,6 +24,7 @@ const cidrInV3 = { v3: { format: "cidr" } };
 const UNCHANGEABLE = { rule: "self == oldSelf", reason: "FieldValueForbidden" };
 
 const attributeMap = z.record(z.string(), z.string());
+/** Attributes of an owner, such as `pod`, `namespace`, `node`. */
 export type AttributeMap = Readonly<z.infer<typeof attributeMap>>;
 
 export const allocationAttribute = z.looseObject({
@@ -90,6 +91,7 @@ export const ipamHandleSpec = z.looseObject({
 export type IPAMHandleSpec = z.infer<typeof ipamHandleSpec>;
 
 export const vmAddressPersistence = z.enum(["Enabled", "Disabled"]);
+/** Whether a KubeVirt VM keeps its address across restart and migration. */
 export type VMAddressPersistence = z.infer<typeof vmAddressPersistence>;
 
 export const ipamConfigurationSpec = z.looseObject({
@@ -124,6 +126,7 @@ export const ipamConfigurationSpec = z.looseObject({
     .describe(`Seconds a released address rests before it can be handed out again, 0 to ${IP_COOLDOWN_SECONDS_LIMIT}.`)
     .meta({ minimum: 0, maximum: IP_COOLDOWN_SECONDS_LIMIT, v3: { format: "int32" } }),
 });
+/** The configuration as it is stored: what is absent has its default. */
 export type IPAMConfigurationSpec = z.infer<typeof ipamConfigurationSpec>;
 
 const encapsulationMode = { enum: ["Never", "Always", "CrossSubnet"] };
@@ -238,13 +241,20 @@ export const v3Schemas = {
   IPReservation: wireObject("IPReservation", ipReservationSpec),
 } as const;
 
+/** The six kinds of IPAM data. */
 export type IpamKind = keyof typeof v3Schemas;
 /** The object type of a kind: `V3<"IPAMBlock">`. */
 export type V3<K extends IpamKind> = z.infer<(typeof v3Schemas)[K]>;
 
+/** A block of addresses: who owns it, and which of them are allocated to whom. */
 export type IPAMBlock = V3<"IPAMBlock">;
+/** A host's claim of a block. */
 export type BlockAffinity = V3<"BlockAffinity">;
+/** How many addresses a handle has in which blocks. */
 export type IPAMHandle = V3<"IPAMHandle">;
+/** The one configuration of a cluster's IPAM. */
 export type IPAMConfiguration = V3<"IPAMConfiguration">;
+/** A range from which blocks are cut, and who may draw from it. */
 export type IPPool = V3<"IPPool">;
+/** Ranges and addresses that are never handed out automatically. */
 export type IPReservation = V3<"IPReservation">;

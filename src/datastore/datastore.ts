@@ -45,8 +45,11 @@ export interface WatchOptions extends CallOptions {
 
 /** An object that cannot be read, and why. */
 export interface Malformed {
+  /** Its kind. */
   readonly kind: string;
+  /** Its name. */
   readonly name: string;
+  /** A sentence: which field, and what is wrong with it. */
   readonly reason: string;
   /** The revision that could not be read: an update at it puts a good object in its place. */
   readonly resourceVersion?: string;
@@ -64,6 +67,7 @@ export interface Listed<K extends Kind> {
 
 /** One change that a watch delivers. */
 export interface DatastoreEvent<K extends Kind> {
+  /** What happened to it. */
   readonly type: "Added" | "Modified" | "Deleted";
   /** The object after the change; of a deletion, as it was last. */
   readonly object: Stored<K>;

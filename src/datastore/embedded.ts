@@ -27,6 +27,7 @@ import { isMarked, isMarkedKind, revisionOf } from "./rows.ts";
 import { problemsOf, validate } from "./validation.ts";
 import { View } from "./view.ts";
 
+/** How a store of its own behaves. */
 export interface EmbeddedOptions {
   /** For creationTimestamp. Default: the system's. */
   readonly clock?: () => Date;

@@ -7,6 +7,7 @@ import { type IpamKind, V3_API_VERSION } from "../api/v3.ts";
 import { DatastoreError, type Kind, type Stored } from "./datastore.ts";
 import { problemsOf } from "./validation.ts";
 
+/** A generation of a cluster: which of Calico's two API groups its data is in. */
 export type Flavour = "v1" | "v3";
 
 /** API group and version of each flavour. */

@@ -7,11 +7,14 @@ import { type Cidr, formatCidr, parseCidr } from "../net/cidr.ts";
 import { type Context, TO_ACT_ON } from "./context.ts";
 import { IpamError, TransientError } from "./errors.ts";
 
+/** `host`: a node. `virtual`: something that stands for one, such as `load-balancer`. */
 export type AffinityType = "host" | "virtual";
 
 /** Who can own blocks: a host, or something that stands for one. */
 export interface AffinityConfig {
+  /** What kind of owner. */
   readonly affinityType: AffinityType;
+  /** Its name, as nodes are named. */
   readonly host: string;
 }
 

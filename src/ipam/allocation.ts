@@ -7,9 +7,11 @@ import { type HandleShare, lowerHandles, raiseHandle } from "./handle.ts";
 
 /** For whom addresses are taken. */
 export interface Taker {
+  /** Handle to release them by. Default: none. */
   readonly handleID?: string | undefined;
+  /** Attributes of the active owner; `node` should be among them. */
   readonly attrs?: AttributeMap | undefined;
-  /** Most addresses of one family the handle may have; 0: no limit. */
+  /** Most addresses of one family the handle may have. Default 0: no limit. */
   readonly maxAllocToHandlePerIPVersion?: number | undefined;
 }
 

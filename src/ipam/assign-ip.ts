@@ -17,6 +17,7 @@ import { existingAddresses, unlessOvercounted } from "./max-alloc.ts";
 import { blockOf, closedAround, type IntendedUse, isEnabled, type Pool, poolFor, poolsOf } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
 
+/** Which address, for whom. */
 export interface AssignIPArgs extends Taker {
   /** The address. */
   readonly ip: string;

@@ -2,10 +2,13 @@
 import type { IpVersion } from "../net/address.ts";
 import type { HostReservedAttr } from "./block.ts";
 
+/** What one family's part of a call came to. */
 export interface IPAMAssignments {
   /** Addresses with the prefix length of their block: `10.0.0.5/26`. */
   readonly ips: readonly string[];
+  /** The family. */
   readonly ipVersion: IpVersion;
+  /** How many were asked for. */
   readonly numRequested: number;
   /** What the host's blocks keep back; null where nothing was asked for. */
   readonly hostReservedAttr: HostReservedAttr | null;
@@ -15,7 +18,9 @@ export interface IPAMAssignments {
 
 /** Per family; null where none was asked for, or it was not come to. */
 export interface AutoAssignResult {
+  /** IPv4. */
   readonly v4: IPAMAssignments | null;
+  /** IPv6. */
   readonly v6: IPAMAssignments | null;
 }
 

@@ -6,6 +6,7 @@ import { checkHandle } from "./handle.ts";
 import type { Labelled } from "./nodes.ts";
 import { checkFamily, type IntendedUse } from "./pools.ts";
 
+/** How many addresses, for whom, and where from. */
 export interface AutoAssignArgs {
   /** Number of IPv4 addresses. Default 0. */
   readonly num4?: number | undefined;
@@ -17,13 +18,15 @@ export interface AutoAssignArgs {
   readonly attrs?: AttributeMap | undefined;
   /** Host that asks. Default: this one's name, lower-cased. */
   readonly hostname?: string | undefined;
-  /** CIDRs of the pools to draw from. Default: every automatic one that selects node and namespace. */
+  /** CIDRs of the IPv4 pools to draw from. Default: every automatic one that selects node and namespace. */
   readonly ipv4Pools?: readonly string[] | undefined;
+  /** The same for IPv6. */
   readonly ipv6Pools?: readonly string[] | undefined;
   /** Most blocks the host may own; the configuration's limit holds as well. Default 0: only that one. */
   readonly maxBlocksPerHost?: number | undefined;
-  /** What new blocks keep back for a Windows host. */
+  /** What new IPv4 blocks keep back for a Windows host. */
   readonly hostReservedAttrIPv4s?: HostReservedAttr | undefined;
+  /** The same for IPv6. */
   readonly hostReservedAttrIPv6s?: HostReservedAttr | undefined;
   /** What the addresses are for. Required. */
   readonly intendedUse: IntendedUse;

@@ -11,10 +11,13 @@ import { IpamError } from "./errors.ts";
 
 /** Addresses that a Windows host keeps for itself at both ends of its blocks. */
 export interface HostReservedAttr {
+  /** Number of addresses at the start. */
   readonly startOfBlock: number;
+  /** Number of addresses at the end. */
   readonly endOfBlock: number;
   /** Handle of the reserved addresses; it has no handle object. */
   readonly handle: string;
+  /** What is written beside them, for people. */
   readonly note: string;
 }
 

@@ -33,7 +33,9 @@ import { swapOwners } from "./swap-owners.ts";
 import { upgradeHost } from "./upgrade.ts";
 import { type GetUtilizationArgs, getUtilization, type PoolUtilization } from "./utilization.ts";
 
+/** What the library works on, and how. */
 export interface IpamOptions {
+  /** Where the data is. It stays the caller's to close. */
   readonly datastore: Datastore;
   /** Now: for cooldowns, claim ages and the start of sequence numbers. Default: the system's clock. */
   readonly clock?: () => Date;
@@ -85,7 +87,7 @@ export interface Ipam {
   releaseByHandle(handleID: string, options?: CallOptions): Promise<void>;
   /** Addresses of a handle, sorted. @throws IpamError NotFound: there is no such handle */
   ipsByHandle(handleID: string, options?: CallOptions): Promise<string[]>;
-  /** @throws IpamError NotFound: not assigned; InCooldown: released, and not free yet; InvalidArgument */
+  /** Who an address is assigned to. @throws IpamError NotFound: not assigned; InCooldown: released, and not free yet; InvalidArgument */
   getAssignmentAttributes(ip: string, options?: CallOptions): Promise<AssignmentAttributes>;
   /** Claims every block of a range. @throws IpamError NotInPool, InvalidSize, InvalidArgument */
   claimAffinity(cidr: string, affinity: AffinityConfig, options?: CallOptions): Promise<ClaimResult>;

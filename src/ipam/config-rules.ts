@@ -14,11 +14,15 @@ export * from "../api/config-limits.ts";
 
 /** The configuration in force: every field has a value. */
 export interface IPAMConfig {
+  /** True: addresses come only from the host's own blocks, none are borrowed. Default false. */
   readonly strictAffinity: boolean;
+  /** False: hosts claim no new blocks. Default true. */
   readonly autoAllocateBlocks: boolean;
-  /** 0 stands for {@link DEFAULT_MAX_BLOCKS_PER_HOST}. */
+  /** Most blocks one host may own. Default 0, which stands for {@link DEFAULT_MAX_BLOCKS_PER_HOST}. */
   readonly maxBlocksPerHost: number;
+  /** Whether a KubeVirt VM keeps its address; whoever allocates for VMs honours it. Default Enabled. */
   readonly kubeVirtVMAddressPersistence: VMAddressPersistence;
+  /** Seconds a released address rests before it is free. Default 0: it is free at once. */
   readonly ipCooldownSeconds: number;
 }
 
@@ -42,6 +46,7 @@ export function effectiveConfig(spec: IPAMConfigurationSpec | undefined): IPAMCo
   };
 }
 
+/** The name of a rule. */
 export type ConfigRuleName =
   | "AllocatesSomewhere"
   | "CapNeedsStrictAffinity"
@@ -50,8 +55,11 @@ export type ConfigRuleName =
   | "VMAddressPersistenceValue"
   | "WindowsNeedsStrictAffinity";
 
+/** One rule of the configuration. */
 export interface ConfigRule {
+  /** Its name. */
   readonly name: ConfigRuleName;
+  /** The fields it is about. */
   readonly fields: readonly IpamField[];
   /** What is wrong; where Calico has a text for it, that text, to the letter. */
   readonly text: string;
@@ -59,6 +67,7 @@ export interface ConfigRule {
   readonly fix: string;
   /** `combination`: about the whole configuration; `value`: about one field; `host`: only where the caller is Windows. */
   readonly scope: "combination" | "value" | "host";
+  /** Whether a configuration keeps it. */
   readonly holds: (config: IPAMConfig) => boolean;
 }
 
@@ -119,14 +128,19 @@ export const CONFIG_RULES: readonly ConfigRule[] = [
 /** The rule's words, the same at every door: what is wrong and what to change. */
 export const ruleWords = (rule: ConfigRule): string => `${rule.text}; ${rule.fix}`;
 
+/** A rule that a configuration breaks. */
 export interface ConfigViolation {
+  /** Its name. */
   readonly rule: ConfigRuleName;
+  /** Of one field, of their combination, or of the calling host. */
   readonly scope: ConfigRule["scope"];
+  /** The fields it is about. */
   readonly fields: readonly IpamField[];
   /** The values at fault: `strictAffinity: false, maxBlocksPerHost: 4`. */
   readonly value: string;
   /** A whole sentence: rule, fields with values, what to change. */
   readonly message: string;
+  /** What to change. */
   readonly fix: string;
 }
 

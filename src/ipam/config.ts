@@ -21,16 +21,23 @@ export interface SetConfigOptions extends ConfigOptions {
   readonly onto?: { readonly object: IPAMConfiguration | undefined } | undefined;
 }
 
-/** Fields to change. An absent one stays as stored; `null` removes the stored VM address persistence. */
+/** Fields to change; an absent one stays as stored. What they mean is said at {@link IPAMConfig}. */
 export interface ConfigChanges {
+  /** Whether none are borrowed. */
   readonly strictAffinity?: boolean | undefined;
+  /** Whether hosts claim new blocks. */
   readonly autoAllocateBlocks?: boolean | undefined;
+  /** 0 to {@link MAX_BLOCKS_PER_HOST_LIMIT}. */
   readonly maxBlocksPerHost?: number | undefined;
+  /** Seconds, 0 to {@link IP_COOLDOWN_SECONDS_LIMIT}. */
   readonly ipCooldownSeconds?: number | undefined;
+  /** `null` removes the stored value, which then has its default. */
   readonly kubeVirtVMAddressPersistence?: IPAMConfig["kubeVirtVMAddressPersistence"] | null | undefined;
 }
 
+/** What a change of the configuration came to. */
 export interface SetConfigResult {
+  /** In force now. */
   readonly config: IPAMConfig;
   /** False where the stored values were already these. */
   readonly written: boolean;

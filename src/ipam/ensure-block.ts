@@ -9,20 +9,25 @@ import { claimNewBlock } from "./new-block.ts";
 import { checkFamily } from "./pools.ts";
 import { ownBlocks, prepareSearch, type Search } from "./search.ts";
 
+/** Which host is to have a block, and where from. */
 export interface BlockArgs {
   /** Host that asks. Default: this one's name, lower-cased. */
   readonly hostname?: string | undefined;
-  /** CIDRs of the pools to draw from. Default: every automatic one that selects the node. */
+  /** CIDRs of the IPv4 pools to draw from. Default: every automatic one that selects the node. */
   readonly ipv4Pools?: readonly string[] | undefined;
+  /** The same for IPv6. */
   readonly ipv6Pools?: readonly string[] | undefined;
-  /** What the block keeps back; a family without it is not ensured. */
+  /** What the IPv4 block keeps back; a family without it is not ensured. */
   readonly hostReservedAttrIPv4s?: HostReservedAttr | undefined;
+  /** The same for IPv6. */
   readonly hostReservedAttrIPv6s?: HostReservedAttr | undefined;
 }
 
 /** CIDR of the block per family; null where that family was not asked for. */
 export interface EnsuredBlocks {
+  /** IPv4. */
   readonly v4: string | null;
+  /** IPv6. */
   readonly v6: string | null;
 }
 

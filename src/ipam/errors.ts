@@ -7,9 +7,13 @@ import type { AttributeMap } from "../api/v3.ts";
 
 /** Who holds an address. */
 export interface Holder {
+  /** The handle it is assigned to. */
   readonly handleID?: string | undefined;
+  /** The node it is used on. */
   readonly node?: string | undefined;
+  /** Attributes of the active owner. */
   readonly activeOwnerAttrs: AttributeMap;
+  /** Attributes of the alternate owner. */
   readonly alternateOwnerAttrs: AttributeMap;
 }
 
@@ -79,19 +83,27 @@ const CLASSES = {
   MaxRetries: "stop-and-re-evaluate",
 } as const satisfies Record<string, Exclude<ErrorClass, "transient">>;
 
+/** What the library can end in besides success; what each means stands in docs/library.md. */
 export type IpamErrorCode = keyof typeof CLASSES;
 
+/** What an error says besides its message. */
 interface Facts {
   /** Explanations beyond the message, a sentence each. */
   readonly details?: readonly string[];
+  /** The error below it. */
   readonly cause?: unknown;
+  /** Who has the address. */
   readonly holder?: Holder | undefined;
+  /** What the caller gave. */
   readonly requested?: string | bigint | undefined;
+  /** What is stored. */
   readonly expected?: string | bigint | undefined;
 }
 
+/** An error of the library. Its message is for people; programs look at `code`. */
 export class IpamError extends Error {
   override readonly name: string = "IpamError";
+  /** Branch on this, never on the text. */
   readonly code: IpamErrorCode;
   /** Explanations beyond the message, a sentence each. */
   readonly details: readonly string[];
@@ -111,6 +123,7 @@ export class IpamError extends Error {
     this.expected = facts.expected;
   }
 
+  /** What kind of error the code is. */
   get class(): ErrorClass {
     return CLASSES[this.code];
   }

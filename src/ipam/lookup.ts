@@ -73,8 +73,11 @@ export async function ipsByHandle(context: Context, handle: string, options: Cal
 
 /** What is known of one address. */
 export interface AssignmentAttributes {
+  /** The handle it is assigned to. */
   readonly handleID?: string | undefined;
+  /** Attributes of the active owner. */
   readonly activeOwnerAttrs: AttributeMap;
+  /** Attributes of the alternate owner. */
   readonly alternateOwnerAttrs: AttributeMap;
 }
 

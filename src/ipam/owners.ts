@@ -11,7 +11,9 @@ import { retryLostRaces } from "./retry.ts";
 
 /** A pod, by its namespace and name; both empty: nobody. */
 export interface AttributeOwner {
+  /** Namespace of the pod; "" together with an empty name: nobody. */
   readonly namespace: string;
+  /** Name of the pod. */
   readonly name: string;
 }
 
@@ -30,20 +32,27 @@ function isNobody(attrs: AttributeMap | undefined): boolean {
   return attrs === undefined || Object.keys(attrs).length === 0;
 }
 
+/** What to change; what is not named stays. */
 export interface OwnerAttributeUpdates {
   /** Replaces the active owner's attributes. */
   readonly activeOwnerAttrs?: AttributeMap | undefined;
+  /** Removes them. */
   readonly clearActiveOwner?: boolean | undefined;
   /** Replaces the alternate owner's attributes. */
   readonly alternateOwnerAttrs?: AttributeMap | undefined;
+  /** Removes them. */
   readonly clearAlternateOwner?: boolean | undefined;
 }
 
 /** Each is asked only where its side is being changed. */
 export interface OwnerAttributePreconditions {
+  /** The active owner must be this one. */
   readonly expectedActiveOwner?: AttributeOwner | undefined;
+  /** There must be no active owner. */
   readonly verifyActiveOwnerEmpty?: boolean | undefined;
+  /** The alternate owner must be this one. */
   readonly expectedAlternateOwner?: AttributeOwner | undefined;
+  /** There must be no alternate owner. */
   readonly verifyAlternateOwnerEmpty?: boolean | undefined;
 }
 

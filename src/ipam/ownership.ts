@@ -13,6 +13,7 @@ import { type GivingUp, giveUp } from "./give-up.ts";
 import { blocksOf } from "./lost-blocks.ts";
 import { closedAround, isEnabled, poolAround, poolsOf } from "./pools.ts";
 
+/** What became of the blocks of a range, as CIDRs. */
 export interface ClaimResult {
   /** Blocks that are the owner's now. */
   readonly claimed: readonly string[];

@@ -25,15 +25,17 @@ import { noSuchHandle, rangesOf } from "./lookup.ts";
 import { blockOf, poolFor, poolsOf } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
 
+/** One address to release, and on which conditions. */
 export interface ReleaseOptions {
   /** The address. */
   readonly address: string;
-  /** Released only where it belongs to this handle. */
+  /** Released only where it belongs to this handle. Default: whosever it is. */
   readonly handle?: string | undefined;
-  /** Released only where it was allocated at this number; 0 is a number. Callers that know one always give it. */
+  /** Released only where it was allocated at this number; 0 is a number. Callers that know one always give it. Default: at any. */
   readonly sequenceNumber?: bigint | undefined;
 }
 
+/** What became of the addresses. */
 export interface ReleaseResult {
   /** Addresses that were not assigned, or are cooling down already. */
   readonly unallocated: readonly string[];

@@ -11,7 +11,9 @@ import { reservedIn, saturated } from "./reserved.ts";
 
 /** Counts of addresses; from getUtilization none is above 2^63-1. */
 export interface Utilization {
+  /** The range. */
   readonly cidr: string;
+  /** How many addresses it has. */
   readonly capacity: bigint;
   /** Allocated or cooling down. An address can be in use and reserved. */
   readonly inUse: bigint;
@@ -23,13 +25,18 @@ export interface Utilization {
   readonly inCooldown: bigint;
 }
 
+/** How full one block is. */
 export type BlockUtilization = Utilization;
 
+/** How full one pool is, or the blocks that are in none. */
 export interface PoolUtilization extends Utilization {
+  /** The pool's name, or `orphaned allocation blocks`. */
   readonly name: string;
+  /** Its blocks. */
   readonly blocks: readonly BlockUtilization[];
 }
 
+/** Which pools to look at. */
 export interface GetUtilizationArgs {
   /** Names or CIDRs of pools. Default: all, and after them the blocks that are in none. */
   readonly pools?: readonly string[] | undefined;

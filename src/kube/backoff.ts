@@ -1,7 +1,10 @@
 /** Waiting between attempts: exponential delays with jitter, and a sleep that an AbortSignal ends. Randomness is an argument. */
 
+/** How long to wait between attempts. */
 export interface BackoffOptions {
+  /** The first delay, in milliseconds. */
   readonly baseMs: number;
+  /** The longest, in milliseconds. */
   readonly maxMs: number;
   /** From 0 to below 1. Default Math.random. */
   readonly random?: () => number;

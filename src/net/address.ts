@@ -1,6 +1,7 @@
 /** IP addresses as bigint, read and printed as Go's net/netip does: canonical text is what names and data are compared by. */
 import ipaddr from "ipaddr.js";
 
+/** The family of an address. */
 export type IpVersion = 4 | 6;
 
 export interface Address {

@@ -72,6 +72,7 @@ export function cachedDatastore(store: Datastore, options: CacheOptions = {}): C
 
 class WatchFedDatastore implements CachedDatastore {
   readonly description: string;
+  readonly isCached = true;
   readonly nodes: NodeSource | undefined;
   readonly #store: Datastore;
   readonly #options: CacheOptions;
@@ -103,6 +104,7 @@ class WatchFedDatastore implements CachedDatastore {
     const cache = this.#cacheOf(kind);
     if (!cache) return this.#store.get(kind, name, options);
     options?.signal?.throwIfAborted();
+    if (options?.fresh) return this.#ask(kind, cache, name, options);
     const object = cache.read(name);
     if (object) return object;
     // Of a block, row or handle that another process has just made, the watch may not have told yet: absence is acted upon.
@@ -113,7 +115,7 @@ class WatchFedDatastore implements CachedDatastore {
   async list<K extends Kind>(kind: K, options: ListOptions = {}): Promise<Listed<K>> {
     const cache = this.#cacheOf(kind);
     options.signal?.throwIfAborted();
-    if (cache?.fed) {
+    if (cache?.fed && !options.fresh) {
       for (const name of cache.doubtful) await this.#settle(kind, cache, name, options);
       const { labels = {}, atOneRevision = true } = options;
       if (atOneRevision ? cache.isWhole : cache.isSettled) return cache.list(labels);

@@ -19,6 +19,8 @@ export type Stored<K extends Kind> = K extends IpamKind
 export interface CallOptions {
   /** Cancels the call; it then rejects with the signal's reason. */
   readonly signal?: AbortSignal;
+  /** Reads ask the store itself, where a cache would answer with what its watches have delivered. Default false. */
+  readonly fresh?: boolean;
 }
 /** Which objects to list. */
 export interface ListOptions extends CallOptions {
@@ -113,6 +115,8 @@ export interface Datastore {
   readonly description: string;
   /** Nodes of the cluster that the data is of. A store that is no cluster's has none: any host may draw there. */
   readonly nodes?: NodeSource | undefined;
+  /** Reads that are not `fresh` may be older than what is stored. Default false. */
+  readonly isCached?: boolean;
 
   /** One object. @throws DatastoreError NotFound — also for a row marked as deleted, whose deletion is finished on the way. */
   get<K extends Kind>(kind: K, name: string, options?: CallOptions): Promise<Stored<K>>;

@@ -76,7 +76,8 @@ export function isOwn({ owner }: Pick<Claimer, "owner">, { block }: LoadedBlock)
  */
 async function claimOnce(context: Context, claimer: Claimer, cidr: Cidr, options: CallOptions): Promise<LoadedBlock> {
   const row = await pendingAffinity(context, claimer.owner, cidr, options);
-  const loaded = await found(loadBlock(context, cidr, claimer.cooldownSeconds, options));
+  // The row may be deleted for what the block says, and no revision of the block guards that: it must not be an old one.
+  const loaded = await found(loadBlock(context, cidr, claimer.cooldownSeconds, { ...options, fresh: true }));
   if (!loaded) return createBlock(context, claimer, await unconfirmed(context, row, options), options);
   if (!isOwn(claimer, loaded)) {
     await context.datastore.delete(row, options);

@@ -39,7 +39,8 @@ export async function giveUpBlock(
   const row = await found(read);
   if (row && affinityText(rowOwner(row)) !== affinityText(owner))
     throw claimConflict(cidr, affinityText(rowOwner(row)));
-  const loaded = await found(loadBlock(context, cidr, how.cooldownSeconds, options));
+  // No revision guards what is refused, or done to the row, for what the block says: it must not be an old one.
+  const loaded = await found(loadBlock(context, cidr, how.cooldownSeconds, { ...options, fresh: true }));
   const isLost = !row && loaded?.block.spec.affinity === affinityText(owner);
   if (!row && !isLost) await read; // there is nothing of the owner's: NotFound
   if (!loaded) return row && context.datastore.delete(row, options);

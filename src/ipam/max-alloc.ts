@@ -25,7 +25,7 @@ export async function existingAddresses(reader: Reader, taker: Taker, count: num
   const { handleID = "", maxAllocToHandlePerIPVersion: most = 0 } = taker;
   const handle = await findHandle(context, handleID, options);
   const counts = handle?.spec.block ?? {};
-  const blocks = await blocksOfHandle(context, { handleID, counts }, cooldownSeconds, options);
+  const blocks = await blocksOfHandle(context, { handleID, counts }, cooldownSeconds, { ...options, fresh: true });
   const existing = blocks
     .filter(({ block }) => rangeOf(block).version === version)
     .flatMap(({ block, ordinals }) => ordinals.map((ordinal) => maskedAddress(block, ordinal)));

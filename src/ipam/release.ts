@@ -19,6 +19,7 @@ import {
   writeBlock,
 } from "./context.ts";
 import { settle } from "./deselected.ts";
+import { isIpamError } from "./errors.ts";
 import { deleteBlock } from "./give-up.ts";
 import { findHandle, lowerHandles } from "./handle.ts";
 import { noSuchHandle, rangesOf } from "./lookup.ts";
@@ -59,7 +60,8 @@ export async function releaseIPs(
   options: CallOptions,
 ): Promise<ReleaseResult> {
   for (const { address } of releases) addressFrom(address);
-  const { groups, homeless } = await groupByBlock(context, releases, options);
+  const grouping = (how: CallOptions) => groupByBlock(context, releases, how);
+  const { groups, homeless } = (await sureOf(context, options, grouping, (all) => all.homeless.length === 0))!;
   const releasing = { context, options, cooldownSeconds: await cooldownFor(context, options) };
   const known = releases.length > LIST_HANDLES_ABOVE ? await listHandles(context, options) : undefined;
   const done = await sideBySide(groups, (group) => releaseGroup(releasing, group, known));
@@ -165,17 +167,40 @@ interface Change {
   readonly ordinals: readonly number[];
 }
 
+/**
+ * That there is nothing to release, or not for this caller, ends a call without a write that would have lost against what
+ * is stored: a cache is not believed in that.
+ */
+async function sureOf<T>(
+  { datastore }: Context,
+  options: CallOptions,
+  look: (options: CallOptions) => Promise<T | undefined>,
+  isGuarded: (seen: T) => boolean,
+): Promise<T | undefined> {
+  if (datastore.isCached) {
+    const seen = await look(options).catch((error: unknown) => {
+      if (!isIpamError(error)) throw error;
+      return undefined;
+    });
+    if (seen !== undefined && isGuarded(seen)) return seen;
+  }
+  return look({ ...options, fresh: true });
+}
+
 /** Computes a change and writes it, anew from what is stored whenever someone else was first; undefined: no block. */
 async function changeBlock<C extends Change>(
   { context, options, cooldownSeconds }: Releasing,
   cidr: Cidr,
   change: (loaded: LoadedBlock) => C,
 ): Promise<C | undefined> {
+  const look = async (how: CallOptions) => {
+    const loaded = await found(loadBlock(context, cidr, cooldownSeconds, how));
+    return loaded && { loaded, changed: change(loaded) };
+  };
   const attempt = async () => {
-    const loaded = await found(loadBlock(context, cidr, cooldownSeconds, options));
-    if (!loaded) return undefined;
-    const changed = change(loaded);
-    if (changed.ordinals.length === 0) return changed;
+    const looked = await sureOf(context, options, look, ({ changed }) => changed.ordinals.length > 0);
+    if (!looked || looked.changed.ordinals.length === 0) return looked?.changed;
+    const { loaded, changed } = looked;
     const block = collect(changed.block, cooldownSeconds, context.clock());
     if (isEmpty(block) && !block.spec.affinity) await deleteBlock(context, loaded.stored, options);
     else await writeBlock(context, block, options);
@@ -204,14 +229,17 @@ export async function releaseByHandle(context: Context, handle: string, options:
 
 /**
  * An address that was given to the same handle anew while this call lost a race is not the one that was meant: the
- * numbers seen at first decide. One without a number then is taken whatever a healing write gave it since.
+ * numbers seen at first decide, where a cache may have been asked those of the second look. One without a number then is
+ * taken whatever a healing write gave it since.
  */
 function releaseHandleIn(releasing: Releasing, cidr: Cidr, handleID: string) {
-  let seen: ReadonlyMap<number, bigint> | undefined;
+  let seen: ReadonlyMap<number, bigint>;
+  let oldLooks = releasing.context.datastore.isCached ? 2 : 1;
   return changeBlock(releasing, cidr, ({ block }) => {
-    seen ??= new Map(ordinalsOfHandle(block, handleID).map((ordinal) => [ordinal, sequenceAt(block, ordinal)]));
+    const numbered = ordinalsOfHandle(block, handleID).map((ordinal) => [ordinal, sequenceAt(block, ordinal)] as const);
+    if (oldLooks-- > 0) seen = new Map(numbered);
     const isSame = (ordinal: number) => {
-      const number = seen?.get(ordinal);
+      const number = seen.get(ordinal);
       return number === 0n || number === sequenceAt(block, ordinal);
     };
     return releaseHandle(block, handleID, releasing.context.clock(), isSame);

@@ -18,7 +18,8 @@ export async function swapOwners(
   target: AttributeOwner,
   options: CallOptions,
 ): Promise<void> {
-  for (const ip of await ipsByHandle(context, handleID, options)) await swapOne(context, ip, handleID, target, options);
+  const fresh = { ...options, fresh: true };
+  for (const ip of await ipsByHandle(context, handleID, fresh)) await swapOne(context, ip, handleID, target, fresh);
 }
 
 async function swapOne(context: Context, ip: string, handleID: string, target: AttributeOwner, options: CallOptions) {

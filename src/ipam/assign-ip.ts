@@ -92,7 +92,7 @@ async function assignOnce(request: Request): Promise<void> {
 async function loadOrClaim(request: Request): Promise<LoadedBlock> {
   const { context, options, pool, ip, cooldownSeconds } = request;
   const cidr = blockOf(pool, addressFrom(ip));
-  const loaded = await found(loadBlock(context, cidr, cooldownSeconds, options));
+  const loaded = await found(loadBlock(context, cidr, cooldownSeconds, { ...options, fresh: true }));
   if (!loaded) return claimBlock(context, request, cidr, options);
   return isOwn(request, loaded) ? confirmedBlock(context, request, loaded, options) : loaded;
 }

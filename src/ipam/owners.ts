@@ -70,7 +70,7 @@ export async function setOwnerAttributes(
   if (!around) throw new IpamError("NotInPool", `the provided IP address ${ip} is not in a configured pool`);
   const cooldown = await cooldownFor(context, options);
   const attempt = async () => {
-    const loaded = await found(loadBlock(context, around.block, cooldown, options));
+    const loaded = await found(loadBlock(context, around.block, cooldown, { ...options, fresh: true }));
     if (!loaded) throw noSuchBlock(around.block);
     const { block } = loaded;
     const ordinal = ordinalOf(block, around.address)!;

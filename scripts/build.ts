@@ -3,10 +3,11 @@
  * operator in one file without dependencies.
  */
 import { spawnSync } from "node:child_process";
-import { chmod, rm, stat } from "node:fs/promises";
+import { chmod, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { build, type Plugin } from "esbuild";
+import { build } from "esbuild";
 import manifest from "../package.json" with { type: "json" };
+import { bundlePlugins } from "./bundle-plugins.ts";
 
 const root = join(import.meta.dirname, "..");
 /** The operator in one file. */
@@ -43,49 +44,6 @@ function compile(): void {
   if (status !== 0) throw new Error(`tsc ended with ${status}`);
 }
 
-/**
- * Of client-node only the reading of kubeconfigs is used. Imported whole it brings 6 MB of generated calls; entered by its
- * own module, and with the promise that its other modules do nothing by themselves, the bundler leaves them out.
- */
-const onlyKubeconfigs: Plugin = {
-  name: "only-kubeconfigs",
-  setup({ onResolve }) {
-    const folder = join(root, "node_modules/@kubernetes/client-node/dist");
-    onResolve({ filter: /^@kubernetes\/client-node$/ }, () => ({
-      path: join(folder, "config.js"),
-      sideEffects: false,
-    }));
-    onResolve({ filter: /^\.\.?\// }, ({ resolveDir, path }) =>
-      resolveDir.startsWith(folder) ? { path: join(resolveDir, path), sideEffects: false } : undefined,
-    );
-  },
-};
-
-/** zod brings its messages in fifty languages; only the English ones are ever asked for. */
-const onlyEnglish: Plugin = {
-  name: "only-english",
-  setup({ onResolve }) {
-    onResolve({ filter: /^\.\.?\/locales\/index\.js$/ }, ({ resolveDir }) => ({
-      path: join(resolveDir, "../locales/en.js"),
-      sideEffects: false,
-    }));
-  },
-};
-
-/**
- * All imports of a module are linked before its first line runs, and a Node without SQLite would fail there, before the
- * check of its version. So this one is loaded when the embedded store is.
- */
-const lateSqlite: Plugin = {
-  name: "late-sqlite",
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^node:sqlite$/ }, ({ path }) => ({ path, namespace: "late-sqlite" }));
-    onLoad({ filter: /.*/, namespace: "late-sqlite" }, () => ({
-      contents: 'export const { DatabaseSync } = process.getBuiltinModule("node:sqlite");',
-    }));
-  },
-};
-
 /** Makes the operator in one file. */
 export async function bundleOperator(outfile = bundle): Promise<void> {
   await build({
@@ -96,14 +54,23 @@ export async function bundleOperator(outfile = bundle): Promise<void> {
     platform: "node",
     format: "esm",
     target: "node22",
-    minify: true,
-    keepNames: true,
+    // Names stay: they are in stack traces, and giving shortened ones back to each function takes more memory than they do.
+    minifyWhitespace: true,
+    minifySyntax: true,
     legalComments: "eof",
     banner: { js: banner },
-    plugins: [onlyKubeconfigs, onlyEnglish, lateSqlite],
+    plugins: bundlePlugins(root),
     logLevel: "warning",
   });
+  await asciiOnly(outfile);
   await chmod(outfile, 0o755);
+}
+
+/** One letter that is not ASCII, in the name of a licence's author, makes the engine keep the text in a larger form. */
+async function asciiOnly(file: string): Promise<void> {
+  const text = await readFile(file, "utf8");
+  const escaped = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  await writeFile(file, text.replace(/[^\0-\x7f]/g, escaped));
 }
 
 async function main(): Promise<void> {

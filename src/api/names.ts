@@ -9,6 +9,14 @@ import type { BlockAffinitySpec } from "./v3.ts";
 const LONGEST_NAME = 252;
 const HASH_DIGITS = 11;
 
+/** A DNS-1123 subdomain: what an API server accepts as the name of an object. */
+const OBJECT_NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+export const LONGEST_OBJECT_NAME = 253;
+
+export function isObjectName(name: string, longest = LONGEST_OBJECT_NAME): boolean {
+  return name.length <= longest && OBJECT_NAME.test(name);
+}
+
 /** A range as part of an object name: its canonical text with `.`, `:` and `/` as `-`. */
 export function cidrName(cidr: string): string {
   const canonical = canonicalCidr(cidr);

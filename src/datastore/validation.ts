@@ -1,14 +1,11 @@
 /** Checks objects that come from outside against the schemas, and says which object and field is at fault. */
 import type { z } from "zod";
 import { INSTALLATION_KIND, installation, SINGLETON_NAME } from "../api/installation.ts";
+import { isObjectName, LONGEST_OBJECT_NAME } from "../api/names.ts";
 import { v3Schemas } from "../api/v3.ts";
 import { DatastoreError, type Kind, type Stored } from "./datastore.ts";
 
 const schemas: Readonly<Record<Kind, z.ZodType>> = { ...v3Schemas, Installation: installation };
-
-/** A DNS-1123 subdomain: the names that an API server accepts, so that data can move to one. */
-const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
-const LONGEST_NAME = 253;
 
 /** @throws DatastoreError Invalid, naming every field at fault */
 export function validate(object: Stored<Kind>): void {
@@ -31,8 +28,10 @@ export function problemsOf(kind: Kind, object: unknown): string[] {
 function nameProblems(kind: Kind, name: unknown): string[] {
   if (typeof name !== "string") return []; // the schema has said so
   if (kind === INSTALLATION_KIND && name !== SINGLETON_NAME) return [`metadata.name: only "${SINGLETON_NAME}" is read`];
-  if (name.length <= LONGEST_NAME && NAME.test(name)) return [];
-  return [`metadata.name: "${name}" must be lower-case letters, digits, "-" and ".", at most ${LONGEST_NAME} long`];
+  if (isObjectName(name)) return []; // as an API server would: data can move to one
+  return [
+    `metadata.name: "${name}" must be lower-case letters, digits, "-" and ".", at most ${LONGEST_OBJECT_NAME} long`,
+  ];
 }
 
 function pathText(path: readonly PropertyKey[]): string {

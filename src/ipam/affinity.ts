@@ -1,5 +1,12 @@
 /** Affinities: which host claims which block. One row per host and range; only confirmed ones prove ownership. */
-import { affinityLabels, affinityName, HOSTNAME_HASH_LABEL, hostnameHash, IP_VERSION_LABEL } from "../api/names.ts";
+import {
+  affinityLabels,
+  affinityName,
+  HOSTNAME_HASH_LABEL,
+  hostnameHash,
+  IP_VERSION_LABEL,
+  isObjectName,
+} from "../api/names.ts";
 import { type BlockAffinity, type BlockAffinitySpec, type IPAMBlock, V3_API_VERSION } from "../api/v3.ts";
 import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
@@ -103,6 +110,10 @@ export function createRow(
   const cidr = formatCidr(range);
   const spec: BlockAffinitySpec = { state, node: host, type: affinityType, cidr, deleted: false };
   const metadata = { name: affinityName(host, cidr), labels: affinityLabels(spec) };
+  if (!isObjectName(metadata.name)) {
+    const message = `host ${host} cannot own block ${cidr}: its BlockAffinity would be "${metadata.name}", which is no object name`;
+    throw new IpamError("InvalidArgument", message);
+  }
   const row: BlockAffinity = { apiVersion: V3_API_VERSION, kind: "BlockAffinity", metadata, spec };
   return datastore.create<"BlockAffinity">(row, options);
 }

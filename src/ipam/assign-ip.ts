@@ -10,7 +10,7 @@ import { addressFrom, type HostReservedAttr, ordinalOf } from "./block.ts";
 import { assign } from "./block-changes.ts";
 import { type Claimer, claimBlock, confirmedBlock, isOwn } from "./claim.ts";
 import type { IPAMConfig } from "./config.ts";
-import { type Context, configFor, found, type LoadedBlock, listPools, loadBlock } from "./context.ts";
+import { type Context, callingHost, configFor, found, type LoadedBlock, listPools, loadBlock } from "./context.ts";
 import { IpamError, isIpamError } from "./errors.ts";
 import { checkHandle } from "./handle.ts";
 import { existingAddresses, unlessOvercounted } from "./max-alloc.ts";
@@ -46,7 +46,7 @@ export async function assignIP(context: Context, args: AssignIPArgs, options: Ca
   checkUse(args, pool);
   const config = await configFor(context, options);
   const affinityType = args.intendedUse === "LoadBalancer" ? "virtual" : "host";
-  const owner = { affinityType, host: args.hostname ?? context.hostname() } as const;
+  const owner = { affinityType, host: callingHost(context, args.hostname) } as const;
   const claimer = { owner, reserved: args.hostReservedAttr, cooldownSeconds: config.ipCooldownSeconds };
   const request: Request = { ...claimer, args, context, options, config, pool, ip: formatAddress(address) };
   const lost = ["Conflict", "NotFound", "BlockClaimConflict", "StaleAffinity", "HandleBusy"] as const;

@@ -36,14 +36,10 @@ export interface AutoAssignArgs {
   readonly namespace?: Labelled | undefined;
 }
 
-/** @throws IpamError UseRequired, InvalidArgument, InvalidHandle */
+/** What the form of the arguments does not say. @throws IpamError UseRequired, InvalidArgument, InvalidHandle */
 export function checkArguments(args: AutoAssignArgs): void {
-  const { num4 = 0, num6 = 0, intendedUse, handleID, ipv4Pools = [], ipv6Pools = [] } = args;
+  const { intendedUse, handleID, ipv4Pools = [], ipv6Pools = [] } = args;
   if (!intendedUse) throw new IpamError("UseRequired", "must specify the intended use when assigning an IP");
-  for (const [name, number] of Object.entries({ num4, num6 })) {
-    if (Number.isSafeInteger(number) && number >= 0) continue;
-    throw new IpamError("InvalidArgument", `${name} must be a whole number, at least 0: ${number}`);
-  }
   checkHandle(handleID);
   checkFamily(ipv4Pools, 4);
   checkFamily(ipv6Pools, 6);

@@ -9,7 +9,7 @@ import { formatCidr } from "../net/cidr.ts";
 import { type AutoAssignResult, rememberPartial } from "./assignments.ts";
 import { type AutoAssignArgs, checkArguments } from "./auto-assign-args.ts";
 import { collect } from "./block.ts";
-import type { Context } from "./context.ts";
+import { type Context, callingHost } from "./context.ts";
 import { IpamError } from "./errors.ts";
 import { Hand, takeFrom } from "./hand.ts";
 import { type Knowledge, know } from "./knowledge.ts";
@@ -23,10 +23,11 @@ export async function autoAssign(
   args: AutoAssignArgs,
   options: CallOptions,
 ): Promise<AutoAssignResult> {
-  const { num4 = 0, num6 = 0, intendedUse, namespace, hostname: host = context.hostname() } = args;
+  const { num4 = 0, num6 = 0, intendedUse, namespace } = args;
   checkArguments(args);
   const result: { -readonly [F in keyof AutoAssignResult]: AutoAssignResult[F] } = { v4: null, v6: null };
   if (num4 === 0 && num6 === 0) return result;
+  const host = callingHost(context, args.hostname);
   const knowledge = await know(context, { host, intendedUse, namespace }, options);
   const assign = async (version: IpVersion, count: number) => {
     const hand = await emptyHand(knowledge, args, version, count);

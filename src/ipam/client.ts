@@ -3,6 +3,7 @@ import { hostname as osHostname } from "node:os";
 import type { IPAMBlock } from "../api/v3.ts";
 import type { CallOptions, Datastore } from "../datastore/datastore.ts";
 import type { AffinityConfig } from "./affinity.ts";
+import { behindTheDoor } from "./arguments.ts";
 import { type AssignIPArgs, assignIP } from "./assign-ip.ts";
 import type { AutoAssignResult } from "./assignments.ts";
 import { autoAssign } from "./auto-assign.ts";
@@ -145,7 +146,7 @@ export function createIpam(options: IpamOptions): Ipam {
   const context: Context = { datastore, clock, blockOrder, nodes, windowsHost, hostname, warn, firstSequenceNumber };
   /** For calls that may ask for a node more than once. */
   const readingOnce = () => ({ ...context, nodes: readOnce(nodes) });
-  return {
+  return behindTheDoor({
     autoAssign: (args, call = {}) => autoAssign(readingOnce(), args, call),
     assignIP: (args, call = {}) => assignIP(context, args, call),
     releaseIPs: (releases, call = {}) => releaseIPs(readingOnce(), releases, call),
@@ -167,5 +168,5 @@ export function createIpam(options: IpamOptions): Ipam {
     getUtilization: (args = {}, call = {}) => getUtilization(context, args, call),
     getIPAMConfig: (call) => getIPAMConfig(datastore, { ...call, windowsHost }),
     setIPAMConfig: (changes, call) => setIPAMConfig(datastore, changes, { ...call, windowsHost }),
-  };
+  });
 }

@@ -1,16 +1,18 @@
 /** What every part of the library works with: the store, and time, order and nodes as arguments. */
 import { SINGLETON_NAME } from "../api/installation.ts";
-import { blockName } from "../api/names.ts";
+import { blockName, isObjectName } from "../api/names.ts";
 import type { IPAMBlock, IPPool } from "../api/v3.ts";
 import { type CallOptions, type Datastore, isDatastoreError } from "../datastore/datastore.ts";
-import { type AddressSet, addressSet } from "../net/address-set.ts";
+import type { AddressSet } from "../net/address-set.ts";
 import { type Cidr, formatCidr } from "../net/cidr.ts";
 import { collect, nextVersion } from "./block.ts";
 import type { BlockOrder } from "./block-order.ts";
 import { checkBlock, problemOf, rangeNamed } from "./block-problem.ts";
 import { configViolations, effectiveConfig, getIPAMConfig, type IPAMConfig } from "./config.ts";
+import { IpamError } from "./errors.ts";
 import type { NodeReader } from "./nodes.ts";
 import { reservedAddresses } from "./reserved.ts";
+import { printable, shown } from "./words.ts";
 
 export interface Context {
   readonly datastore: Datastore;
@@ -48,8 +50,17 @@ export function saidOnce(warn: (message: string) => void): (message: string) => 
     if (said.has(message)) return;
     if (said.size >= MOST_REMEMBERED) said.clear();
     said.add(message);
-    warn(message);
+    warn(printable(message));
   };
+}
+
+/** The host that a call is for: this one, where none is given. @throws IpamError InvalidArgument */
+export function callingHost({ hostname }: Context, given: string | undefined): string {
+  if (given) return given;
+  const own = hostname();
+  if (isObjectName(own)) return own;
+  const message = `this host is named ${shown(own)}, which no node can be: say as which host to ask (hostname)`;
+  throw new IpamError("InvalidArgument", message);
 }
 
 /** The configuration for allocating and claiming, which an invalid one stops. */
@@ -96,7 +107,7 @@ export interface ListedBlocks {
   /** Names of blocks that exist but cannot be used. */
   readonly unsound: ReadonlySet<string>;
   /** Where those are. */
-  readonly unsoundRanges: AddressSet;
+  readonly unsoundRanges: readonly Cidr[];
 }
 
 /** Every sound block; each other one is named in a warning and hides none. */
@@ -110,7 +121,7 @@ export async function listBlocks({ datastore, warn }: Context, options: CallOpti
   for (const [name, reason] of problems) warn(`IPAMBlock "${name}" is passed over: ${reason}`);
   const unsound = new Set(problems.keys());
   const blocks = items.filter(({ metadata }) => !unsound.has(metadata.name));
-  return { blocks, unsound, unsoundRanges: addressSet([...unsound].flatMap((name) => rangeNamed(name) ?? [])) };
+  return { blocks, unsound, unsoundRanges: [...unsound].flatMap((name) => rangeNamed(name) ?? []) };
 }
 
 /** Every readable pool, in the order of their names; others are named in a warning. */

@@ -2,7 +2,7 @@
 import type { CallOptions } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import type { HostReservedAttr } from "./block.ts";
-import type { Context, LoadedBlock } from "./context.ts";
+import { type Context, callingHost, type LoadedBlock } from "./context.ts";
 import { IpamError } from "./errors.ts";
 import { type Knowledge, know } from "./knowledge.ts";
 import { claimNewBlock } from "./new-block.ts";
@@ -32,7 +32,8 @@ export interface EnsuredBlocks {
 }
 
 export async function ensureBlock(context: Context, args: BlockArgs, options: CallOptions): Promise<EnsuredBlocks> {
-  const { hostname: host = context.hostname(), ipv4Pools = [], ipv6Pools = [] } = args;
+  const { ipv4Pools = [], ipv6Pools = [] } = args;
+  const host = callingHost(context, args.hostname);
   checkFamily(ipv4Pools, 4);
   checkFamily(ipv6Pools, 6);
   const knowledge = await know(context, { host, intendedUse: "Workload" }, options);

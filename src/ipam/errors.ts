@@ -4,6 +4,7 @@
  * stop-and-re-evaluate.
  */
 import type { AttributeMap } from "../api/v3.ts";
+import { printable } from "./words.ts";
 
 /** Who holds an address. */
 export interface Holder {
@@ -47,6 +48,8 @@ const CLASSES = {
   NoClaimAllowed: "validation",
   /** Every block of the pools has an owner. */
   NoFreeBlocks: "validation",
+  /** The block would share addresses with one of another size. */
+  BlockOverlap: "validation",
   /** Strict affinity, and the block is another host's. */
   AffinityMismatch: "validation",
   /** The handle has as many addresses as it may have. */
@@ -115,9 +118,9 @@ export class IpamError extends Error {
   readonly expected: string | bigint | undefined;
 
   constructor(code: IpamErrorCode, message: string, facts: Facts = {}) {
-    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    super(printable(message), facts.cause === undefined ? undefined : { cause: facts.cause });
     this.code = code;
-    this.details = facts.details ?? [];
+    this.details = (facts.details ?? []).map(printable);
     this.holder = facts.holder;
     this.requested = facts.requested;
     this.expected = facts.expected;

@@ -2,28 +2,22 @@
  * Handles: how many addresses a caller's handle has in which block. Counts are raised before an address is taken and
  * lowered after it is released, so that at every instant a handle counts at least what it has.
  */
-import { handleName } from "../api/names.ts";
+import { handleName, isObjectName, LONGEST_OBJECT_NAME } from "../api/names.ts";
 import { type IPAMHandle, type IPAMHandleSpec, V3_API_VERSION } from "../api/v3.ts";
 import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
 import type { Context } from "./context.ts";
 import { found } from "./context.ts";
 import { IpamError } from "./errors.ts";
 import { retryLostRaces } from "./retry.ts";
-
-const LONGEST_NAME = 253;
-const OBJECT_NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+import { shown } from "./words.ts";
 
 /** Refuses a handle that cannot be the name of an object, before anything is written. @throws IpamError InvalidHandle */
 export function checkHandle(handleID: string | undefined): void {
   if (handleID === undefined || isObjectName(handleName(handleID))) return;
   const message =
-    `handle ${JSON.stringify(handleID)} cannot be stored: lower-cased it must be letters, digits, "-" and ".", ` +
-    `each part between dots beginning and ending with a letter or digit, at most ${LONGEST_NAME} long`;
+    `handle ${shown(handleID)} cannot be stored: lower-cased it must be letters, digits, "-" and ".", ` +
+    `each part between dots beginning and ending with a letter or digit, at most ${LONGEST_OBJECT_NAME} long`;
   throw new IpamError("InvalidHandle", message);
-}
-
-function isObjectName(name: string): boolean {
-  return name.length <= LONGEST_NAME && OBJECT_NAME.test(name);
 }
 
 /** A handle's object; undefined where there is none, or can be none. */

@@ -2,8 +2,8 @@
 import type { IPAMBlock, IPPool } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
-import { type AddressSet, addressSet, EMPTY_SET, sizeOfDifference, union } from "../net/address-set.ts";
-import { formatCidr, overlaps, size } from "../net/cidr.ts";
+import { type AddressSet, addressSet, sizeOfDifference, union } from "../net/address-set.ts";
+import { type Cidr, formatCidr, overlaps, size } from "../net/cidr.ts";
 import { freeOrdinals, isCooling, rangeOf } from "./block.ts";
 import { type Context, listBlocks, listPools, listReservations } from "./context.ts";
 import { type Pool, poolsOf } from "./pools.ts";
@@ -66,7 +66,7 @@ export function utilizationOf(
   blocks: readonly IPAMBlock[],
   reserved: AddressSet,
   wanted: readonly string[] = [],
-  unsoundRanges: AddressSet = EMPTY_SET,
+  unsoundRanges: readonly Cidr[] = [],
 ): PoolUtilization[] {
   const pools = poolsOf(sources);
   const ofPool = Map.groupBy(blocks, (block) => pools.find(({ cidr }) => overlaps(cidr, rangeOf(block))));
@@ -107,10 +107,10 @@ function poolUtilization(
   { name, cidr }: Pool,
   stored: readonly IPAMBlock[],
   reserved: AddressSet,
-  unsoundRanges: AddressSet,
+  unsoundRanges: readonly Cidr[],
 ): PoolUtilization {
   const blocks = stored.map((block) => blockUtilization(block, reserved));
-  const taken = union(union(reserved, unsoundRanges), addressSet(stored.map(rangeOf)));
+  const taken = union(reserved, addressSet([...stored.map(rangeOf), ...unsoundRanges]));
   const sum = (count: (block: BlockUtilization) => bigint) => blocks.reduce((total, block) => total + count(block), 0n);
   return {
     name,

@@ -62,7 +62,10 @@ const ANSWERS: Readonly<Record<string, Readonly<Record<number, Departure>>>> = {
       },
     },
   },
-  "tricky-handles-and-hosts": Object.fromEntries([5, 7, 9, 11, 15, 17, 19, 21].map((step) => [step, refusedHandle])),
+  "tricky-handles-and-hosts": {
+    ...Object.fromEntries([5, 7, 9, 11, 15, 17, 19, 21].map((step) => [step, refusedHandle])),
+    24: { number: 5, error: { code: "InvalidArgument" } },
+  },
 };
 
 /** The answer to expect of a step, and the number of the difference where it is not the recorded one. */

@@ -5,7 +5,6 @@ import { problemOf } from "../../ipam/block-problem.ts";
 import { disabledBecause, type Pool } from "../../ipam/pools.ts";
 import { type PoolUtilization, type Utilization, utilizationOf } from "../../ipam/utilization.ts";
 import { type Inventory, soundBlocks } from "../../judgement/inventory.ts";
-import { addressSet } from "../../net/address-set.ts";
 import { countOf } from "../numbers.ts";
 import { type Output, tableOf } from "../output.ts";
 import type { Column } from "../table.ts";
@@ -52,7 +51,7 @@ export function blockRows(inventory: Inventory, only?: string): BlockRow[] {
 function utilization(inventory: Inventory, only: string | undefined): PoolUtilization[] {
   const wanted = only === undefined ? [] : [only];
   const { snapshot, reserved, blocks } = inventory;
-  const unsound = addressSet(blocks.filter((block) => problemOf(block) !== undefined).map(rangeOf));
+  const unsound = blocks.filter((block) => problemOf(block) !== undefined).map(rangeOf);
   return utilizationOf(snapshot.pools, soundBlocks(inventory), reserved, wanted, unsound);
 }
 

@@ -61,3 +61,10 @@ test("wholly reserved blocks are passed over", async () => {
   await w.put("IPReservation", "r", { reservedCIDRs: ["10.0.0.0/29"] });
   expect((await w.ipam.ensureBlock(windows)).v4).toBe("10.0.0.8/29");
 });
+
+test("an own block that is wholly reserved is not what was asked for", async () => {
+  await using w = await world({ pools: [["10.0.0.0/28", 29]], blockOrder: () => 0n });
+  const first = await w.ipam.ensureBlock(windows);
+  await w.put("IPReservation", "r", { reservedCIDRs: [first.v4!] });
+  expect(await w.ipam.ensureBlock(windows)).toEqual({ v4: "10.0.0.8/29", v6: null });
+});

@@ -6,6 +6,8 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { generateRbac } from "../rbac/generate.ts";
 import { generateReasonsReference } from "../reconcilers/installation/reference.ts";
+import { generateVerbsReference } from "../src/cli/reference.ts";
+import { generateFindingsReference } from "../src/judgement/reference.ts";
 import { generateMetricsReference } from "../src/operator/metrics.ts";
 import { generateFlagsReference } from "../src/operator/options.ts";
 import { generateCharts } from "./chart/charts.ts";
@@ -23,6 +25,8 @@ const generators: readonly (() => ReadonlyMap<string, string>)[] = [
   generateMetricsReference,
   generateFlagsReference,
   generateReasonsReference,
+  generateFindingsReference,
+  generateVerbsReference,
 ];
 const root = join(import.meta.dirname, "..");
 

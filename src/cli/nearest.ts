@@ -2,8 +2,10 @@
 
 const MOST_LETTERS = 3;
 
-/** Undefined where none is near. Upper and lower case are the same. */
+/** Undefined where none is near. Upper and lower case are the same; the beginning of a word is near. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
+  const begun = known.find((candidate) => word.length >= 3 && candidate.toLowerCase().startsWith(word.toLowerCase()));
+  if (begun !== undefined) return begun;
   const distances = known.map((candidate) => distance(word.toLowerCase(), candidate.toLowerCase()));
   const least = Math.min(...distances);
   return least <= Math.min(MOST_LETTERS, word.length / 2) ? known[distances.indexOf(least)] : undefined;

@@ -2,7 +2,8 @@
 import type { Verb } from "./verb.ts";
 import { check } from "./verbs/check.ts";
 import { completion } from "./verbs/completion.ts";
+import { explain } from "./verbs/explain.ts";
 import { show } from "./verbs/show.ts";
 import { version } from "./verbs/version.ts";
 
-export const VERBS: readonly Verb[] = [show, check, version, completion];
+export const VERBS: readonly Verb[] = [show, check, explain, version, completion];

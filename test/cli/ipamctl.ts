@@ -6,6 +6,7 @@ import { afterAll } from "vitest";
 import { runProgram } from "../../src/cli/program.ts";
 import type { Io } from "../../src/cli/session.ts";
 import { writeBundle } from "../../src/cli/snapshot/bundle.ts";
+import { openEmbedded } from "../../src/datastore/embedded.ts";
 import type { Snapshot } from "../../src/judgement/snapshot.ts";
 import { NOW } from "./sound.ts";
 
@@ -18,6 +19,8 @@ export interface Ran {
 export interface RunOptions extends Partial<Pick<Io, "now" | "signal" | "env">> {
   /** Looked at as a bundle. */
   readonly snapshot?: Snapshot;
+  /** Its IPAM objects are looked at in an embedded store. */
+  readonly stored?: Snapshot;
   readonly program?: string;
 }
 
@@ -36,11 +39,12 @@ export async function scratchFile(name: string): Promise<string> {
 
 /** `ipamctl("show", "--ip", "10.0.0.1")`: the program never looks at this machine's own cluster. */
 export async function ipamctl(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  const { snapshot, program, ...io } = options;
+  const { snapshot, stored, program, ...io } = options;
   let [stdout, stderr] = ["", ""];
-  const bundle = snapshot ? ["--bundle", await bundleOf(snapshot)] : [];
+  const place = snapshot ? ["--bundle", await bundleOf(snapshot)] : [];
+  if (stored) place.push("--datastore", `embedded:${await storeOf(stored)}`);
   const code = await runProgram(
-    [...args, ...bundle],
+    [...args, ...place],
     {
       stdout: { write: (text) => (stdout += text) },
       stderr: { write: (text) => (stderr += text) },
@@ -57,6 +61,18 @@ export async function ipamctl(args: readonly string[], options: RunOptions = {})
 export async function bundleOf(snapshot: Snapshot): Promise<string> {
   const path = await scratchFile(`${bundles++}.bundle`);
   await writeBundle(snapshot, path, signal);
+  return path;
+}
+
+/** The file of an embedded store with the snapshot's IPAM objects. */
+export async function storeOf(snapshot: Snapshot): Promise<string> {
+  const path = await scratchFile(`${bundles++}.db`);
+  const store = openEmbedded(path);
+  const { pools, reservations, configurations, blocks, affinities, handles } = snapshot;
+  for (const object of [...pools, ...reservations, ...configurations, ...blocks, ...affinities, ...handles]) {
+    await store.create(object as never);
+  }
+  await store.close();
   return path;
 }
 

@@ -4,7 +4,7 @@ import { CODES } from "../../judgement/codes.ts";
 import { type Finding, SEVERITIES, type Severity } from "../../judgement/finding.ts";
 import { isMoving, judge } from "../../judgement/judge.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
-import { nearest } from "../nearest.ts";
+import { unknownCode } from "../explain/run.ts";
 import type { Session } from "../session.ts";
 import { UsageError } from "../usage-error.ts";
 import { EXIT, type Given } from "../verb.ts";
@@ -28,7 +28,7 @@ export interface Judged {
 export async function run(session: Session, given: Given): Promise<number> {
   const options = given.options as unknown as Options;
   const { ignore = [], failOn, report } = options;
-  for (const code of ignore) expectCode(code);
+  for (const code of ignore) if (!Object.hasOwn(CODES, code)) throw unknownCode(code);
   const pause = secondsOf(options.secondLook);
   const judged = await look(session, options.bundle === undefined ? pause : 0);
   const findings = judged.findings.filter(({ code }) => !ignore.includes(code));
@@ -52,12 +52,6 @@ export async function look(session: Session, pauseSeconds: number): Promise<Judg
   await sleep(pauseSeconds * 1000, undefined, { signal: session.signal });
   const again = await session.snapshot();
   return { snapshot: again, findings: judge(again, { now: session.now(), earlier: findings }), looks: 2 };
-}
-
-function expectCode(code: string): void {
-  if (Object.hasOwn(CODES, code)) return;
-  const guess = nearest(code, Object.keys(CODES));
-  throw new UsageError(`there is no finding with the code '${code}'${guess ? `: did you mean ${guess}?` : "."}`);
 }
 
 function secondsOf(text: string): number {

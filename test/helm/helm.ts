@@ -8,7 +8,8 @@ import { parseAllDocuments, stringify } from "yaml";
 import type { OperatorValues } from "../../scripts/chart/values.ts";
 import { ensureHelm } from "../tools/helm.ts";
 
-let program: Promise<string> | undefined;
+// Here, and not in a test, where the minutes that building it may take would count against the test's time.
+const helm4 = await ensureHelm();
 const charts = join(import.meta.dirname, "../../helm");
 export const OPERATOR_CHART = join(charts, "ipam-operator");
 export const CRDS_CHART = join(charts, "ipam-operator-crds");
@@ -29,16 +30,18 @@ export interface HelmOptions {
   readonly values?: Values;
   /** The cluster; without it Helm sees none. */
   readonly kubeconfig?: string;
+  /** Another Helm than the one of the tests. */
+  readonly program?: string;
 }
 
 /** Never throws for a non-zero exit code. */
-export async function helm(args: readonly string[], { values, kubeconfig }: HelmOptions = {}): Promise<HelmResult> {
+export async function helm(args: readonly string[], options: HelmOptions = {}): Promise<HelmResult> {
+  const { values, kubeconfig } = options;
   const home = mkdtempSync(join(tmpdir(), "helm-home-"));
   const env = { PATH: process.env["PATH"], HOME: home, KUBECONFIG: kubeconfig ?? join(home, "none") };
   try {
     const all = [...args, ...(values === undefined ? [] : ["--values", "-"])];
-    program ??= ensureHelm();
-    return await run(await program, all, env, values === undefined ? "" : stringify(values));
+    return await run(options.program ?? helm4, all, env, values === undefined ? "" : stringify(values));
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
@@ -81,19 +84,20 @@ export interface Rendered {
   readonly [field: string]: any;
 }
 
-const templateArgs = (chart: string) => ["template", RELEASE, chart, "--namespace", RELEASE];
+/** For the version of Kubernetes that the other tests have: without a cluster a Helm assumes the one it was built for. */
+const templateArgs = (chart: string) => ["template", RELEASE, chart, "--namespace", RELEASE, "--kube-version=1.36.0"];
 
 /** `helm template`: the text. */
-export const renderText = (chart: string, values: Values = {}): Promise<string> =>
-  helmOk(templateArgs(chart), { values });
+export const renderText = (chart: string, values: Values = {}, program?: string): Promise<string> =>
+  helmOk(templateArgs(chart), { values, ...(program !== undefined && { program }) });
 
 /** The objects of a manifest. */
 export const objectsIn = (text: string): Rendered[] =>
   parseAllDocuments(text).flatMap((document) => (document.toJS() as Rendered | null) ?? []);
 
 /** What `helm template` says when it refuses; throws when it does not. */
-export async function refusal(chart: string, values: Values): Promise<string> {
-  const { code, stderr } = await helm(templateArgs(chart), { values });
+export async function refusal(chart: string, values: Values, program?: string): Promise<string> {
+  const { code, stderr } = await helm(templateArgs(chart), { values, ...(program !== undefined && { program }) });
   if (code === 0) throw new Error(`helm template accepted ${JSON.stringify(values)}`);
   return stderr;
 }

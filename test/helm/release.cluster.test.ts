@@ -46,6 +46,12 @@ spec: {strictAffinity: false, autoAllocateBlocks: true, maxBlocksPerHost: 0}
 }
 
 describe("install, upgrade, rollback", () => {
+  test("the notes are short, and name the commands for this release", async () => {
+    const [, text = ""] = (await releases.operator("install")).split("NOTES:\n");
+    expect(text.trim().split("\n").length).toBeLessThanOrEqual(20);
+    expect(text).toContain("helm test ipam-operator --namespace ipam-operator --logs");
+  });
+
   test("from the previous version to this one, back, and on again", async () => {
     await releases.crds("install", { ipamCRDs: "v3" }, PREVIOUS.crds);
     await releases.operator("install", {}, PREVIOUS.operator);

@@ -121,10 +121,3 @@ test("off is off however YAML reads it", async () => {
   const text = await renderText(OPERATOR_CHART, { admissionPolicy: false });
   expect(text).not.toContain("ValidatingAdmissionPolicy");
 });
-
-test("the notes are short, and name the commands for this release", async () => {
-  const notes = await helmOk(["install", "ipam-operator", OPERATOR_CHART, "--namespace", "there", "--dry-run=client"]);
-  const [, text = ""] = notes.split("NOTES:\n");
-  expect(text.trim().split("\n").length).toBeLessThanOrEqual(20);
-  expect(text).toContain("helm test ipam-operator --namespace there --logs");
-});

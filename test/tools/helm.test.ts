@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { ensureHelm, helmVersion } from "./helm.ts";
+import { ensureHelm, helm3Version, helmVersion } from "./helm.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -34,7 +34,8 @@ it("passes over an older one, and says what to do where there is no go to build 
   );
 });
 
-it("calls the one it builds by the version that is built", () => {
+it("calls those it builds by the versions that are built", () => {
   const goMod = readFileSync(join(import.meta.dirname, "helm", "go.mod"), "utf8");
   expect(goMod).toContain(`helm.sh/helm/v4 ${helmVersion} `);
+  expect(goMod).toContain(`helm.sh/helm/v3 ${helm3Version} `);
 });

@@ -230,7 +230,8 @@ describe("a direct change", () => {
     await store({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
     const edited = storeWith({
       updateStatus: async (object, options) => {
-        if ((await installed()).metadata.generation === 1) await enforce({ ipCooldownSeconds: 61 });
+        const isLast = !object.status?.drift?.some(({ pending }) => pending);
+        if (isLast && (await installed()).metadata.generation === 1) await enforce({ ipCooldownSeconds: 61 });
         return datastore.updateStatus(object, options);
       },
     });
@@ -239,6 +240,58 @@ describe("a direct change", () => {
     expect(status?.drift).toMatchObject([{ name: "ipCooldownSeconds", corrections: { length: 1 } }]);
     expect([metadata.generation, status?.observedGeneration, spec.ipam?.ipCooldownSeconds]).toEqual([2, 1, 61]);
     expect(events.filter((event) => event.startsWith("Warning Drift"))).toHaveLength(1);
+  });
+
+  /** A process that is killed writes nothing more, and says nothing. */
+  const killed = () => Promise.reject(new Error("killed"));
+  const drifts = () => events.filter((event) => event.includes("Drift"));
+
+  it("is told although the process is killed right after putting it back, and counts once", async () => {
+    await enforce({ ipCooldownSeconds: 60 });
+    await reconcile();
+    await store({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
+    const dies = storeWith({
+      updateStatus: async (object, options) =>
+        object.status?.drift?.some(({ pending }) => pending) ? datastore.updateStatus(object, options) : killed(),
+    });
+    await expect(reconcile(dies)).rejects.toThrow("killed");
+    expect((await configuration())?.spec.ipCooldownSeconds).toBe(60);
+    expect((await installed()).status).toMatchObject({ drift: [{ found: "5", corrections: [], pending: true }] });
+    events.length = 0;
+    await reconcile();
+    expect(drifts()).toEqual([
+      expect.stringMatching(/^Warning Drift: ipCooldownSeconds .* changed to 5 .*back to 60$/),
+    ]);
+    const { drift, lastDrift } = (await installed()).status ?? {};
+    expect([drift?.[0]?.corrections.length, drift?.[0]?.pending, lastDrift]).toEqual([
+      1,
+      undefined,
+      expect.stringContaining("put back to 60"),
+    ]);
+    await reconcile();
+    expect(drifts()).toHaveLength(1);
+  });
+
+  it("is not told as put back where the process was killed before that, and counts once", async () => {
+    await enforce({ ipCooldownSeconds: 60 });
+    await reconcile();
+    await store({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
+    await expect(reconcile(storeWith({ update: killed }))).rejects.toThrow("killed");
+    expect([drifts(), (await installed()).status?.lastDrift]).toEqual([[], undefined]);
+    await reconcile();
+    expect(drifts()).toHaveLength(1);
+    expect((await installed()).status).toMatchObject({ drift: [{ corrections: [expect.any(String)] }] });
+  });
+
+  it("is forgotten where it was never put back, and the Installation no longer asks for that", async () => {
+    await enforce({ ipCooldownSeconds: 60 });
+    await reconcile();
+    await store({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
+    await expect(reconcile(storeWith({ update: killed }))).rejects.toThrow("killed");
+    await enforce({ strictAffinity: false });
+    await reconcile();
+    expect((await installed()).status).toMatchObject({ drift: [] });
+    expect([drifts(), (await configuration())?.spec.ipCooldownSeconds]).toEqual([[], 5]);
   });
 
   it("stays drift when the first try to put it back fails", async () => {

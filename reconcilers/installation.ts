@@ -20,7 +20,7 @@ import type { ReconcileContext, ReconcileResult, Reconciler } from "../src/opera
 import type { EventRecorder } from "../src/operator/events.ts";
 import { announce } from "./installation/announce.ts";
 import { type Decision, decide, type Situation } from "./installation/decide.ts";
-import { NO_DRIFT } from "./installation/drift.ts";
+import { intended, NO_DRIFT, putBackBefore } from "./installation/drift.ts";
 import { outcomeOfFailure, UnreadableConfiguration } from "./installation/failure.ts";
 import { meaningOf, type Outcome } from "./installation/reasons.ts";
 import { adoption, conditionsOf, type Reconciled, statusOf } from "./installation/status.ts";
@@ -54,18 +54,21 @@ async function reconcileInstallation(
   options: InstallationReconcilerOptions,
   context: ReconcileContext,
 ): Promise<ReconcileResult> {
-  const situation = { installation, surroundings: options.surroundings(), now: options.clock() };
-  let found: Configurations = NOTHING_READ;
+  let found: Found = { installation, surroundings: options.surroundings(), now: options.clock(), ...NOTHING_READ };
   let reconciled: Reconciled;
   let failure: unknown;
   try {
-    found = await readConfigurations(situation, options, context);
-    reconciled = await act({ ...situation, ...found }, options, context);
+    found = { ...found, ...(await readConfigurations(found, options, context)) };
+    const decision = decide({ ...found, stored: found.stored === "unread" ? undefined : found.stored });
+    found = { ...found, installation: await remember(found, decision, options, context) };
+    reconciled = await act(found, decision, options, context);
   } catch (error) {
     if (isDatastoreError(error, "NotFound") && error.kind === INSTALLATION_KIND) return {};
-    const outcome = outcomeOfFailure(error, situation.surroundings);
+    const outcome = outcomeOfFailure(error, found.surroundings);
     if (!outcome) throw error;
-    reconciled = { ...situation, ...found, outcome, drift: NO_DRIFT, configured: [] };
+    // What is about to be put back may have been: only the next look tells.
+    const known = found.installation === installation ? {} : NOTHING_READ;
+    reconciled = { ...found, ...known, outcome, drift: NO_DRIFT, configured: [] };
     if (outcome.reason === "Unavailable") failure = error;
   }
   await report(reconciled, options, context);
@@ -76,26 +79,27 @@ async function reconcileInstallation(
 
 type Found = Omit<Situation, "stored"> & Configurations;
 
-/** Decides and writes; nothing is reported yet. */
+/** Writes what was decided; nothing is reported yet. */
 async function act(
   found: Found,
+  decision: Decision,
   options: InstallationReconcilerOptions,
   context: ReconcileContext,
 ): Promise<Reconciled> {
-  const decision = decide({ ...found, stored: found.stored === "unread" ? undefined : found.stored });
-  const installation = await rememberFirstContact(found, decision, options, context);
   const { drift, written, outcome } = decision;
+  const before = found.stored === "unread" ? [] : putBackBefore(found.installation, found.stored);
   if (found.stored === "unread" || Object.keys(decision.changes).length === 0) {
-    return { ...found, installation, outcome, drift: { ...drift, corrected: [] }, configured: [] };
+    return { ...found, outcome, drift: { ...drift, corrected: before }, configured: [] };
   }
   const stored = await write(found.stored, decision, options, context);
   const kept = written.filter(({ field, wanted }) => effectiveConfig(stored?.spec)[field] === wanted);
-  const corrected = drift.corrected.filter(({ name }) => kept.some(({ field }) => field === name));
+  const putBack = drift.corrected.filter(({ name }) => kept.some(({ field }) => field === name));
+  const corrected = [...before, ...putBack];
   const configured = kept.filter(({ field }) => !corrected.some(({ name }) => name === field));
   const created =
     found.stored === undefined && corrected.length === 0 ? settingsIn(stored, decision.changes) : undefined;
   const told = { outcome: notKept(written, stored) ?? outcome, drift: { ...drift, corrected }, configured, created };
-  return { ...found, installation, stored, ...told };
+  return { ...found, stored, ...told };
 }
 
 /** Those of the changes that are stored now. */
@@ -129,19 +133,22 @@ async function readConfigurations(
   };
 }
 
-/** The values found are kept before the first write: a crash in between must not lose them. */
-async function rememberFirstContact(
+/** Kept before the write, as a crash after it must not lose them: the values of first contact, and what is put back. */
+async function remember(
   { installation, stored, now }: Found,
-  { changes }: Decision,
+  { changes, drift }: Decision,
   { datastore }: InstallationReconcilerOptions,
   { signal }: ReconcileContext,
 ): Promise<Installation> {
-  if (installation.status?.adoptedAt !== undefined || Object.keys(changes).length === 0) return installation;
+  const { status: before } = installation;
+  const isFirst = before?.adoptedAt === undefined && Object.keys(changes).length > 0;
+  if (!isFirst && drift.corrected.length === 0) return installation;
   const progressing = { reason: "Progressing", message: "writing the configuration for the first time" } as const;
   const status = {
-    ...installation.status,
-    ...adoption(stored === "unread" ? undefined : stored, now),
-    conditions: conditionsOf(installation, progressing, now),
+    ...before,
+    ...(isFirst && adoption(stored === "unread" ? undefined : stored, now)),
+    ...(isFirst && { conditions: conditionsOf(installation, progressing, now) }),
+    ...(drift.corrected.length > 0 && { drift: intended(before?.drift ?? [], drift.corrected) }),
   };
   return datastore.updateStatus({ ...installation, status }, { signal });
 }

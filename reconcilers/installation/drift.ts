@@ -5,6 +5,7 @@
  */
 import type { Installation, InstallationStatus } from "../../src/api/installation.ts";
 import type { IPAMConfiguration } from "../../src/api/v3.ts";
+import { effectiveConfig } from "../../src/ipam/config.ts";
 import { writerOf } from "./owners.ts";
 import type { Difference } from "./values.ts";
 
@@ -62,6 +63,22 @@ function rememberedSuspension({ metadata, status }: Installation, field: Differe
   const entry = status?.drift?.find(({ name }) => name === field);
   return entry?.suspended && status?.observedGeneration === metadata.generation ? entry : undefined;
 }
+
+/** The memory as it is kept before `corrected` are put back: a crash after that must not lose who did what. */
+export function intended(before: readonly DriftEntry[], corrected: readonly DriftEntry[]): DriftEntry[] {
+  const intents = corrected.map((entry) => ({ ...entry, corrections: entry.corrections.slice(0, -1), pending: true }));
+  return [...before.filter(({ name }) => !corrected.some((entry) => entry.name === name)), ...intents].sort(byName);
+}
+
+/** What was about to be put back when an earlier reconcile ended in the middle, and has been. */
+export function putBackBefore({ status }: Installation, stored: IPAMConfiguration | undefined): DriftEntry[] {
+  const config = effectiveConfig(stored?.spec);
+  return (status?.drift ?? [])
+    .filter(({ pending, name, wanted }) => pending && String(config[name]) === wanted)
+    .map(({ pending: _, ...entry }) => ({ ...entry, corrections: [...entry.corrections, entry.time] }));
+}
+
+export const byName = (a: DriftEntry, b: DriftEntry): number => a.name.localeCompare(b.name);
 
 const withinWindow = (times: readonly string[], now: Date) =>
   times.filter((time) => now.getTime() - Date.parse(time) < CORRECTION_WINDOW_MS);

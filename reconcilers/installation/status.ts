@@ -9,7 +9,7 @@ import {
 import type { Condition } from "../../src/api/meta.ts";
 import type { IPAMConfiguration } from "../../src/api/v3.ts";
 import { DEFAULT_CONFIG, effectiveConfig } from "../../src/ipam/config.ts";
-import { type DriftEntry, type DriftVerdict, describeDrift } from "./drift.ts";
+import { byName, type DriftEntry, type DriftVerdict, describeDrift } from "./drift.ts";
 import { meaningOf, type Outcome } from "./reasons.ts";
 import type { Surroundings } from "./surroundings.ts";
 import { type Difference, managedFields } from "./values.ts";
@@ -101,15 +101,15 @@ function appliedAfter(installation: Installation, stored: IPAMConfiguration | un
   });
 }
 
-/** One entry per field; a suspension is over once the field has the value that was wanted. */
+/** One entry per field; a suspension is over once the field has the value that was wanted, an intent once it was tried. */
 function driftAfter({ installation, drift }: Reconciled, stored: IPAMConfiguration | undefined): DriftEntry[] {
   const judged = [...drift.corrected, ...drift.suspended];
   const config = effectiveConfig(stored?.spec);
   const kept = (installation.status?.drift ?? []).filter(
-    ({ name, suspended, wanted }) =>
-      !judged.some((entry) => entry.name === name) && !(suspended && String(config[name]) === wanted),
+    ({ name, suspended, pending, wanted }) =>
+      !judged.some((entry) => entry.name === name) && !pending && !(suspended && String(config[name]) === wanted),
   );
-  return [...kept, ...judged].sort((a, b) => a.name.localeCompare(b.name));
+  return [...kept, ...judged].sort(byName);
 }
 
 /** Ready always, and the abnormal condition of the reason while it holds: never Stalled and Reconciling together. */

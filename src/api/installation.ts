@@ -141,6 +141,10 @@ export const installationStatus = z.object({
           .boolean()
           .optional()
           .describe("True: it was put back too often and is left alone until the spec or the field changes."),
+        pending: z
+          .boolean()
+          .optional()
+          .describe("True: it is about to be put back. Written before that, so that a crash in between loses nothing."),
       }),
     )
     .optional()

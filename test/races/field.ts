@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Flavour } from "../../src/datastore/flavours.ts";
-import { callsIn, type Journal, readEntries } from "./journal.ts";
+import { callsInFile, type Journal, readEntries } from "./journal.ts";
 import { HOSTS, type RacerOptions } from "./racing.ts";
 
 export const PROCESSES = 8;
@@ -44,7 +44,7 @@ export class Field {
 
   /** Calls that all have begun. */
   get made(): number {
-    return callsIn(this.journals().flatMap(({ entries }) => entries));
+    return this.#racers.reduce((sum, { journal }) => sum + callsInFile(journal), 0);
   }
 
   /** Runs every racer until its calls are made, and another in its place whenever it was killed. */

@@ -1,6 +1,9 @@
 /** The journals' own judgements: what the race test relies on must see a fault where there is one. */
+import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { callsIn, type Entry, holdingsOf, type Journal, valuesOf } from "./journal.ts";
+import { callsIn, callsInFile, type Entry, holdingsOf, type Journal, note, readEntries, valuesOf } from "./journal.ts";
 import { borrowedWhileStrict, cutOffHandles, handedOutTwice, takenWhileReserved } from "./verdicts.ts";
 
 const IP = "10.0.0.1";
@@ -49,6 +52,19 @@ test("a handle whose last call has no end may have addresses or not", () => {
   expect(holdingsOf(entries)).toEqual({ held: new Map([["kept", [IP]]]), uncertain: new Set(["cut-off"]) });
   expect(callsIn(entries)).toBe(6);
   expect(cutOffHandles([journal(...entries)])).toEqual(new Set(["ended", "cut-off"]));
+});
+
+test("a journal is read while it is being written; a line that is not whole does not count", () => {
+  const dir = mkdtempSync(join(tmpdir(), "ipam-operator-journal-"));
+  const path = join(dir, "journal");
+  expect([readEntries(path), callsInFile(path)]).toEqual([[], 0]);
+  note(path, "taking", "a", { by: "autoAssign" });
+  note(path, "got", "a", { ips: [IP] });
+  note(path, "changing", "what", { value: "releasing" });
+  expect(callsInFile(path)).toBe(2);
+  appendFileSync(path, '{"at":"1","wha');
+  expect(readEntries(path)).toMatchObject([{ subject: "a" }, { what: "got", ips: [IP] }, { value: "releasing" }]);
+  rmSync(dir, { recursive: true });
 });
 
 test("the last value counts, and none while it is being changed", () => {

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /** Entry of `ipamctl` and `kubectl ipam`: streams, signals and the exit code. */
 import { basename } from "node:path";
 import { runProgram } from "./program.ts";

@@ -1,4 +1,5 @@
 /** The cluster itself: its nodes, images that are loaded into it, its network, and an API server that can be restarted. */
+import { randomUUID } from "node:crypto";
 import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,13 +9,14 @@ import { e2eCluster } from "./cluster.ts";
 
 const cluster = e2eCluster();
 const image = "ipam-operator-test/probe:e2e";
+const namespace = `probe-${randomUUID().slice(0, 8)}`; // the one of an earlier run may still be on its way out
 let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "probe-"));
-  await cluster.kubectlOk(["create", "namespace", "probe"]);
+  await cluster.kubectlOk(["create", "namespace", namespace]);
 });
 afterAll(async () => {
-  await cluster.kubectl(["delete", "namespace", "probe", "--wait=false"]);
+  await cluster.kubectl(["delete", "namespace", namespace, "--wait=false"]);
   await rm(folder, { recursive: true });
 });
 
@@ -35,7 +37,7 @@ async function buildProbe(): Promise<string> {
 const pod = (name: string, node: string, args: readonly string[]) => ({
   apiVersion: "v1",
   kind: "Pod",
-  metadata: { name, namespace: "probe", labels: { name } },
+  metadata: { name, namespace, labels: { name } },
   spec: {
     nodeName: node,
     restartPolicy: "Never",
@@ -45,7 +47,7 @@ const pod = (name: string, node: string, args: readonly string[]) => ({
 const service = {
   apiVersion: "v1",
   kind: "Service",
-  metadata: { name: "server", namespace: "probe" },
+  metadata: { name: "server", namespace },
   spec: { selector: { name: "server" }, ports: [{ port: 80, targetPort: 8080 }] },
 };
 
@@ -61,17 +63,21 @@ it("runs pods of a loaded image on each worker, who find each other by a service
   showLogs();
   await cluster.loadImage(await buildProbe());
   const [, first, second] = await cluster.nodes();
-  const items = [service, pod("server", first!, []), pod("client", second!, ["http://server.probe.svc.cluster.local"])];
+  const items = [
+    service,
+    pod("server", first!, []),
+    pod("client", second!, [`http://server.${namespace}.svc.cluster.local`]),
+  ];
   const list = { apiVersion: "v1", kind: "List", items };
   await cluster.kubectlOk(["apply", "--filename", "-"], { input: JSON.stringify(list) });
   const ended = ["--for=jsonpath={.status.phase}=Succeeded", "--timeout=120s"];
-  await cluster.kubectlOk(["--namespace", "probe", "wait", "pod/client", ...ended]);
-  expect(await cluster.kubectlOk(["--namespace", "probe", "logs", "client"])).toContain("server");
+  await cluster.kubectlOk(["--namespace", namespace, "wait", "pod/client", ...ended]);
+  expect(await cluster.kubectlOk(["--namespace", namespace, "logs", "client"])).toContain("server");
 });
 
 it("has its data, and ready nodes, after a restart of the API server", async () => {
   showLogs();
   await cluster.restartApiServer();
-  expect(await cluster.kubectlOk(["get", "namespace", "probe", "--output", "name"])).toBe("namespace/probe\n");
+  expect(await cluster.kubectlOk(["get", "namespace", namespace, "--output", "name"])).toBe(`namespace/${namespace}\n`);
   await cluster.kubectlOk(["wait", "nodes", "--all", "--for=condition=Ready", "--timeout=60s"]);
 });

@@ -78,6 +78,22 @@ describe("autoAssign: blocks, races and handles", () => {
     expect((await w.all("BlockAffinity")).map(({ spec }) => spec.node)).toEqual(["host-b"]);
   });
 
+  test("an empty block that its host has claimed anew since it was listed is not taken over", async () => {
+    await using w = await world({ pools: [["10.0.0.0/26", 26]] });
+    const owner = { affinityType: "host", host: "host-b" } as const;
+    await w.ipam.setIPAMConfig({ strictAffinity: true });
+    await w.ipam.claimAffinity("10.0.0.0/26", owner);
+    w.pass(61);
+    w.meddler = async ({ operation, name }) => {
+      if (operation !== "get" || !name.startsWith("host-b")) return;
+      w.meddler = undefined;
+      await w.openIpam().releaseAffinity("10.0.0.0/26", "host-b", true);
+      await w.openIpam().claimAffinity("10.0.0.0/26", owner);
+    };
+    expect(count((await w.ipam.autoAssign({ ...ask, num4: 1 })).v4)).toBe(0);
+    expect((await w.block("10.0.0.0/26")).spec.affinity).toBe("host:host-b");
+  });
+
   test("T25: where the take-over fails there is no address and no error; a cancelled call ends with its reason", async () => {
     await using w = await world({ pools: [["10.0.0.0/26", 26]] });
     await w.ipam.setIPAMConfig({ strictAffinity: true });

@@ -69,7 +69,9 @@ async function crash(scenario: Scenario, fault: Fault, how: Recovery): Promise<s
   ];
 }
 
-describe.each(Object.entries(SCENARIOS))("%s, cut off at each write", (method, scenarios) => {
+const timeout = 240_000; // each is some dozens of calls and recoveries
+
+describe.each(Object.entries(SCENARIOS))("%s, cut off at each write", { timeout }, (method, scenarios) => {
   it.each(scenarios.map((scenario) => [scenario.name, scenario] as const))("%s", async (_name, scenario) => {
     await using clean = await scene(scenario);
     const process = new FaultyProcess();

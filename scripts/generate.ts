@@ -14,6 +14,7 @@ import { generateCharts } from "./chart/charts.ts";
 import { generateCrds } from "./crd/crds.ts";
 import { generatePolicies } from "./crd/policies.ts";
 import { generateReference } from "./crd/reference.ts";
+import { generateLibraryErrors } from "./library/errors-page.ts";
 
 /** Each returns file contents by path from the repository's root. */
 const generators: readonly (() => ReadonlyMap<string, string>)[] = [
@@ -27,6 +28,7 @@ const generators: readonly (() => ReadonlyMap<string, string>)[] = [
   generateReasonsReference,
   generateFindingsReference,
   generateVerbsReference,
+  generateLibraryErrors,
 ];
 const root = join(import.meta.dirname, "..");
 

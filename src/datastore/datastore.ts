@@ -145,13 +145,21 @@ export interface Datastore {
 
 /** Closed list of what a datastore call can end in besides success (datastore error mapping of the reference). */
 export type DatastoreErrorCode =
+  /** There is no such object, or it is another one by now. */
   | "NotFound"
+  /** There is an object of that name. */
   | "AlreadyExists"
+  /** Someone else wrote the object since it was read: read it again, then decide anew. */
   | "Conflict"
+  /** The object is not what its kind asks for; or it is stored so. */
   | "Invalid"
+  /** Authentication or permission is missing; the message says what to grant. */
   | "Unauthorized"
+  /** The cluster has no such kind: the message names the CRD to install. */
   | "NotServed"
+  /** The changes since that revision are no longer kept: list again, and watch from there. */
   | "Expired"
+  /** No answer, or one that waiting may mend. Whether a write took place is not known. */
   | "Unavailable";
 
 /** What went wrong, with which object. `message` is for people: what, where, and what to do. */

@@ -60,51 +60,57 @@ export interface IpamOptions {
 
 /**
  * Addresses, ranges and sequence numbers are text, text and bigint. Every method ends with the signal's reason when its
- * `options.signal` is aborted; none lets a lost race out: after 100 of them it is IpamError MaxRetries. Errors of the
- * store (DatastoreError Unavailable, Unauthorized, Invalid, NotServed) leave as they are.
+ * `options.signal` is aborted. An argument that cannot mean anything is IpamError InvalidArgument, and nothing was done.
+ * None lets a lost race out: after 100 of them it is IpamError MaxRetries. Errors of the store (DatastoreError Unavailable,
+ * Unauthorized, Invalid, NotServed) leave as they are. The table of codes is docs/reference/library-errors.md.
  */
 export interface Ipam {
   /**
    * Addresses from the host's own blocks, then newly claimed ones, then (without strict affinity) borrowed ones; with
    * their block's prefix length. Running out is no error: `msgs` say why there are fewer.
-   * @throws IpamError UseRequired, InvalidHandle, InvalidArgument, NodeNotFound, NoQualifiedPool, PoolNotEnabled, BlockLimit,
+   * @throws IpamError UseRequired, InvalidHandle, NodeNotFound, NoQualifiedPool, PoolNotEnabled, MalformedObject, BlockLimit,
    * NoClaimAllowed, InsufficientIPsByHandle, IPAMConfigConflict, StrictAffinity. `partialResult(error)` has what was
    * assigned before.
    */
   autoAssign(args: AutoAssignArgs, options?: CallOptions): Promise<AutoAssignResult>;
   /**
    * One particular address; reservations, caps and selectors do not count.
-   * @throws IpamError AlreadyExists (with its `holder`), NotInPool, UseNotAllowed, AffinityMismatch, MaxAllocReached,
-   * InvalidHandle, InvalidArgument, IPAMConfigConflict, StrictAffinity
+   * @throws IpamError AlreadyExists (with its `holder`), NotInPool, UseNotAllowed, AffinityMismatch, BlockOverlap,
+   * MalformedBlock, MaxAllocReached, InsufficientIPsByHandle, InvalidHandle, IPAMConfigConflict, StrictAffinity
    */
   assignIP(args: AssignIPArgs, options?: CallOptions): Promise<void>;
   /**
    * Releases addresses; blocks are done side by side, each for itself.
-   * @throws IpamError InvalidArgument (nothing was done), BadSequenceNumber, BadHandle (that block was left as it is).
+   * @throws IpamError BadSequenceNumber, BadHandle, MalformedBlock: that block was left as it is, others were done.
    * `partialResult<ReleaseResult>(error)` has what was done.
    */
   releaseIPs(releases: readonly ReleaseOptions[], options?: CallOptions): Promise<ReleaseResult>;
-  /** Releases every address of a handle. @throws IpamError NotFound: there is no such handle */
+  /** Releases every address of a handle. @throws IpamError NotFound: there is no such handle; MalformedBlock */
   releaseByHandle(handleID: string, options?: CallOptions): Promise<void>;
   /** Addresses of a handle, sorted. @throws IpamError NotFound: there is no such handle */
   ipsByHandle(handleID: string, options?: CallOptions): Promise<string[]>;
-  /** Who an address is assigned to. @throws IpamError NotFound: not assigned; InCooldown: released, and not free yet; InvalidArgument */
+  /** Who an address is for. @throws IpamError NotFound: not assigned; InCooldown: released, not free yet; MalformedBlock */
   getAssignmentAttributes(ip: string, options?: CallOptions): Promise<AssignmentAttributes>;
-  /** Claims every block of a range. @throws IpamError NotInPool, InvalidSize, InvalidArgument */
+  /**
+   * Claims every block of a range; caps do not count.
+   * @throws IpamError NotInPool, InvalidSize, BlockOverlap, MalformedBlock, IPAMConfigConflict, StrictAffinity.
+   * `partialResult<ClaimResult>(error)` has what was claimed before.
+   */
   claimAffinity(cidr: string, affinity: AffinityConfig, options?: CallOptions): Promise<ClaimResult>;
-  /** Gives up a host's blocks in a range. @throws IpamError BlockNotEmpty, NotInPool, InvalidSize, InvalidArgument */
+  /** Gives up a host's blocks in a range. @throws IpamError BlockNotEmpty, NotInPool, InvalidSize, MalformedBlock */
   releaseAffinity(cidr: string, host: string, mustBeEmpty: boolean, options?: CallOptions): Promise<void>;
-  /** Gives up all blocks of a host; every one is tried. @throws the last error, such as IpamError BlockNotEmpty */
+  /** Gives up all blocks of a host; every one is tried. @throws IpamError BlockNotEmpty, MalformedBlock: the last one */
   releaseHostAffinities(affinity: AffinityConfig, mustBeEmpty: boolean, options?: CallOptions): Promise<void>;
-  /** Gives up all blocks of a pool, whoever's they are. @throws IpamError InvalidArgument */
+  /** Gives up all blocks of a pool, whoever's they are. @throws IpamError MalformedBlock */
   releasePoolAffinities(cidr: string, options?: CallOptions): Promise<void>;
-  /** Takes a block from its owner; one without an owner is no error. @throws IpamError BlockNotEmpty */
+  /** Takes a block from its owner; one without an owner is no error. @throws IpamError BlockNotEmpty, MalformedBlock */
   releaseBlockAffinity(block: IPAMBlock, mustBeEmpty: boolean, options?: CallOptions): Promise<void>;
-  /** Gives up all that a host has, addresses in use excepted. */
+  /** Gives up all that a host has, addresses in use excepted. @throws IpamError MalformedBlock */
   removeIPAMHost(affinity: AffinityConfig, options?: CallOptions): Promise<void>;
   /**
    * Makes sure of a block per family whose host-reserved attributes are given.
-   * @throws IpamError NoFreeBlocks, NoClaimAllowed, and autoAssign's errors about pools and nodes
+   * @throws IpamError NodeNotFound, NoQualifiedPool, PoolNotEnabled, MalformedObject, NoFreeBlocks, NoClaimAllowed,
+   * IPAMConfigConflict, StrictAffinity
    */
   ensureBlock(args: BlockArgs, options?: CallOptions): Promise<EnsuredBlocks>;
   /** Gives labels to a host's rows from before labels; tries until it succeeds or is cancelled. */
@@ -117,7 +123,7 @@ export interface Ipam {
   ): Promise<void>;
   /**
    * Changes who an address is for, all or nothing.
-   * @throws IpamError PreconditionFailed, NotFound, NotAssignedToHandle, NotInPool, InvalidArgument
+   * @throws IpamError PreconditionFailed, NotFound, NotAssignedToHandle, NotInPool, MalformedBlock
    */
   setOwnerAttributes(
     ip: string,
@@ -126,13 +132,23 @@ export interface Ipam {
     preconditions?: OwnerAttributePreconditions,
     options?: CallOptions,
   ): Promise<void>;
-  /** Makes a VM's alternate owner the active one of all its addresses. @throws IpamError AlternateOwnerEmpty, AlternateOwnerMismatch, NotFound */
+  /**
+   * Makes a VM's alternate owner the active one of all its addresses.
+   * @throws IpamError AlternateOwnerEmpty, AlternateOwnerMismatch, NotFound, InCooldown, NotAssignedToHandle, PreconditionFailed,
+   * MalformedBlock
+   */
   swapOwners(handleID: string, target: AttributeOwner, options?: CallOptions): Promise<void>;
   /** How full pools and blocks are, in the order of the pools' names. */
   getUtilization(args?: GetUtilizationArgs, options?: CallOptions): Promise<PoolUtilization[]>;
-  /** The configuration in force; the defaults where none is stored. Never writes. */
+  /**
+   * The configuration in force; the defaults where none is stored. Never writes.
+   * @throws IpamError IPAMConfigConflict, StrictAffinity
+   */
   getIPAMConfig(options?: CallOptions): Promise<IPAMConfig>;
-  /** Changes the named fields and keeps the others; refuses, naming every rule the result would break. */
+  /**
+   * Changes the named fields and keeps the others.
+   * @throws IpamError IPAMConfigConflict, StrictAffinity, naming every rule that the result would break
+   */
   setIPAMConfig(changes: ConfigChanges, options?: CallOptions): Promise<SetConfigResult>;
 }
 

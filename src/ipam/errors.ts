@@ -22,13 +22,13 @@ export interface Holder {
 export type ErrorClass = "transient" | "validation" | "stop-and-re-evaluate";
 
 const CLASSES = {
-  /** A configuration that breaks a cross-field rule. */
+  /** A configuration that breaks a rule; the message names each that it breaks. */
   IPAMConfigConflict: "validation",
   /** A Windows host where strictAffinity is false. */
   StrictAffinity: "validation",
   /** An argument that cannot mean anything. */
   InvalidArgument: "validation",
-  /** autoAssign and ensureBlock without an intended use. */
+  /** autoAssign without an intended use. */
   UseRequired: "validation",
   /** A handle that cannot be the name of an object. */
   InvalidHandle: "validation",
@@ -58,7 +58,7 @@ const CLASSES = {
   InsufficientIPsByHandle: "validation",
   /** The address is taken, or cools down; `holder` says by whom. */
   AlreadyExists: "validation",
-  /** The address is not assigned. */
+  /** The address is not assigned; or there is no such handle. */
   NotFound: "validation",
   /** The node does not exist. */
   NodeNotFound: "validation",

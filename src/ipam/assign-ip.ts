@@ -10,10 +10,11 @@ import { addressFrom, type HostReservedAttr, ordinalOf } from "./block.ts";
 import { assign } from "./block-changes.ts";
 import { type Claimer, claimBlock, confirmedBlock, isOwn } from "./claim.ts";
 import type { IPAMConfig } from "./config.ts";
-import { type Context, callingHost, configFor, found, type LoadedBlock, listPools, loadBlock } from "./context.ts";
+import { type Context, callingHost, configFor, type LoadedBlock, listPools } from "./context.ts";
 import { IpamError, isIpamError } from "./errors.ts";
 import { checkHandle } from "./handle.ts";
 import { existingAddresses, unlessOvercounted } from "./max-alloc.ts";
+import { loadBlockHolding } from "./overlap.ts";
 import { blockOf, closedAround, type IntendedUse, isEnabled, type Pool, poolFor, poolsOf } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
 
@@ -91,9 +92,10 @@ async function assignOnce(request: Request): Promise<void> {
 
 async function loadOrClaim(request: Request): Promise<LoadedBlock> {
   const { context, options, pool, ip, cooldownSeconds } = request;
-  const cidr = blockOf(pool, addressFrom(ip));
-  const loaded = await found(loadBlock(context, cidr, cooldownSeconds, { ...options, fresh: true }));
-  if (!loaded) return claimBlock(context, request, cidr, options);
+  const address = addressFrom(ip);
+  const around = { address, block: blockOf(pool, address) };
+  const loaded = await loadBlockHolding(context, around, cooldownSeconds, { ...options, fresh: true });
+  if (!loaded) return claimBlock(context, request, around.block, options);
   return isOwn(request, loaded) ? confirmedBlock(context, request, loaded, options) : loaded;
 }
 

@@ -16,9 +16,18 @@ import {
   withState,
 } from "./affinity.ts";
 import { collect, type HostReservedAttr, newBlock, rangeOf } from "./block.ts";
-import { type Context, found, type LoadedBlock, loadBlock, writeBlock } from "./context.ts";
-import { TransientError } from "./errors.ts";
+import {
+  type Context,
+  found,
+  type ListedBlocks,
+  type LoadedBlock,
+  listBlocks,
+  loadBlock,
+  writeBlock,
+} from "./context.ts";
+import { isIpamError, TransientError } from "./errors.ts";
 import { deleteQuietly } from "./give-up.ts";
+import { refuseOverlap } from "./overlap.ts";
 import { type LostRace, retryLostRaces } from "./retry.ts";
 
 /** What an attempt to claim a block can end in because someone else acted on it. */
@@ -30,6 +39,8 @@ export interface Claimer {
   /** What a new block keeps back for its host. */
   readonly reserved?: HostReservedAttr | undefined;
   readonly cooldownSeconds: number;
+  /** All blocks, where the caller has listed them: none is made over another. Default: they are listed. */
+  readonly listed?: Omit<ListedBlocks, "unsound"> | undefined;
 }
 
 /**
@@ -102,6 +113,7 @@ async function createBlock(
 ): Promise<LoadedBlock> {
   const { owner, reserved } = claimer;
   const cidr = rowRange(row);
+  await unlessOverlap(context, claimer, row, options);
   const claimTime = context.clock();
   const sequenceNumber = context.firstSequenceNumber();
   const block = newBlock({ cidr, affinity: affinityText(owner), claimTime, sequenceNumber, reserved });
@@ -112,6 +124,16 @@ async function createBlock(
   }
   await confirm(context, owner, row, options);
   return { stored, block: collect(stored, claimer.cooldownSeconds, context.clock()) };
+}
+
+/** A row that can have no block is taken back. */
+async function unlessOverlap(context: Context, { listed }: Claimer, row: BlockAffinity, options: CallOptions) {
+  try {
+    refuseOverlap(listed ?? (await listBlocks(context, options)), rowRange(row));
+  } catch (error) {
+    if (isIpamError(error, "BlockOverlap")) await deleteQuietly(context, row, options);
+    throw error;
+  }
 }
 
 async function createOrGet({ datastore }: Context, block: IPAMBlock, options: CallOptions): Promise<IPAMBlock> {

@@ -9,6 +9,7 @@ import { coolsDown, ordinalsOfHandle } from "./block-changes.ts";
 import { type Context, cooldownFor, found, listPools, loadBlock } from "./context.ts";
 import { IpamError, isIpamError } from "./errors.ts";
 import { findHandle } from "./handle.ts";
+import { loadBlockHolding } from "./overlap.ts";
 import { blockAround, isEnabled, poolsOf } from "./pools.ts";
 
 /** A block of a handle, and what the handle holds of it. */
@@ -90,7 +91,7 @@ export async function getAssignmentAttributes(
   const around = blockAround(poolsOf(await listPools(context, options)).filter(isEnabled), ip);
   if (!around) throw notAssigned(ip, "No valid IPPool");
   const cooldown = await cooldownFor(context, options);
-  const loaded = await found(loadBlock(context, around.block, cooldown, options));
+  const loaded = await loadBlockHolding(context, around, cooldown, options);
   if (!loaded) throw noSuchBlock(around.block);
   const attribute = attributeAt(loaded.block, ordinalOf(loaded.block, around.address)!);
   if (!attribute) throw notAssigned(ip, "IP is unassigned");

@@ -1,14 +1,17 @@
 /** Blocks beyond a host's own: ranges without a block, empty blocks of others, and blocks of others to borrow from. */
 import { blockName } from "../api/names.ts";
 import type { IPAMBlock } from "../api/v3.ts";
+import { isDatastoreError } from "../datastore/datastore.ts";
 import { rangeCovering } from "../net/address-set.ts";
 import { type Cidr, contains, formatCidr } from "../net/cidr.ts";
-import { affinityText, ownerOf } from "./affinity.ts";
-import { collect, freeOrdinals, isEmpty, rangeOf, sequenceOf } from "./block.ts";
+import { affinityText, getAffinity, ownerOf } from "./affinity.ts";
+import { collect, freeOrdinals, isEmpty, newBlock, rangeOf, sequenceOf } from "./block.ts";
 import { blocksInOrder, placeInOrder } from "./block-order.ts";
 import { claimBlock } from "./claim.ts";
-import { type LoadedBlock, listBlocks } from "./context.ts";
+import { type ListedBlocks, type LoadedBlock, listBlocks } from "./context.ts";
+import { isIpamError, TransientError } from "./errors.ts";
 import { deleteBlock, giveUpBlock } from "./give-up.ts";
+import { overlapping } from "./overlap.ts";
 import type { Pool } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
 import type { Search } from "./search.ts";
@@ -24,11 +27,11 @@ export interface Claimed {
 
 /** Claims a block that is free; undefined where none is. `passed` are blocks that are of no use. */
 export function claimNewBlock(search: Search, passed: ReadonlySet<string>): Promise<Claimed | undefined> {
-  const { context, host, options } = search;
+  const { host, options } = search;
+  const unusable = new Set(passed);
   const attempt = async () => {
-    const usable = await findUsableBlock(search, passed);
-    if (usable === undefined) return undefined;
-    return { loaded: await claimBlock(context, search, usable.cidr, options), fresh: !usable.own };
+    const usable = await findUsableBlock(search, unusable);
+    return usable && claimUsable(search, usable, unusable);
   };
   const lost = ["BlockClaimConflict", "StaleAffinity"] as const;
   return retryLostRaces(attempt, { what: `claiming a block for ${host}`, lost, ...options });
@@ -37,34 +40,69 @@ export function claimNewBlock(search: Search, passed: ReadonlySet<string>): Prom
 interface Usable {
   readonly cidr: Cidr;
   readonly own: boolean;
+  readonly listed: ListedBlocks;
+}
+
+/** What cannot be claimed, whoever tries, is passed over: one malformed object stops no other. */
+async function claimUsable(search: Search, { cidr, own, listed }: Usable, unusable: Set<string>): Promise<Claimed> {
+  const { context, options } = search;
+  try {
+    return { loaded: await claimBlock(context, { ...search, listed }, cidr, options), fresh: !own };
+  } catch (error) {
+    if (!isIpamError(error, "MalformedBlock", "BlockOverlap") && !(await isRowUnreadable(search, cidr))) throw error;
+    context.warn(`block ${formatCidr(cidr)} is passed over: ${error}`);
+    unusable.add(blockName(formatCidr(cidr)));
+    throw new TransientError("BlockClaimConflict", `block ${formatCidr(cidr)} cannot be claimed`);
+  }
+}
+
+async function isRowUnreadable({ context, owner, options }: Search, cidr: Cidr): Promise<boolean> {
+  const read = getAffinity(context, owner, cidr, options);
+  return read.then(
+    () => false,
+    (error: unknown) => isDatastoreError(error, "Invalid"),
+  );
 }
 
 /** Pool by pool a range without a block; only where there is none in any pool, another host's empty block. */
 async function findUsableBlock(search: Search, passed: ReadonlySet<string>): Promise<Usable | undefined> {
   const { context, options, usable, host, owner, reservations, cooldownSeconds } = search;
-  const { blocks, unsound } = await listBlocks(context, options);
-  const existing = new Map(blocks.map((block) => [block.metadata.name, block]));
+  const listed = await listBlocks(context, options);
+  const existing = new Map(listed.blocks.map((block) => [block.metadata.name, block]));
   const reclaimable: IPAMBlock[] = [];
   for (const pool of usable) {
     for (const cidr of blocksInOrder(pool, host, context.blockOrder, reservations)) {
       const name = blockName(formatCidr(cidr));
       const stored = existing.get(name);
-      if (unsound.has(name) || passed.has(name)) continue;
-      if (!stored) return { cidr, own: false };
+      if (listed.unsound.has(name) || passed.has(name)) continue;
+      if (!stored && isWorthClaiming(search, listed, cidr)) return { cidr, own: false, listed };
+      if (!stored) continue;
       const block = collect(stored, cooldownSeconds, context.clock());
       if (freeOrdinals(block, reservations).length === 0) continue;
-      if (block.spec.affinity === affinityText(owner)) return { cidr, own: true };
+      if (block.spec.affinity === affinityText(owner)) return { cidr, own: true, listed };
       if (isEmpty(block)) reclaimable.push(block);
     }
   }
-  return reclaimOne(search, reclaimable);
+  const cidr = await reclaimOne(search, reclaimable);
+  return cidr && { cidr, own: false, listed: without(listed, cidr) };
 }
 
-async function reclaimOne(search: Search, candidates: readonly IPAMBlock[]): Promise<Usable | undefined> {
+/** Not where a block of another size is, and not where the host's reserve and reservations leave nothing. */
+function isWorthClaiming({ reserved, reservations }: Search, listed: ListedBlocks, cidr: Cidr): boolean {
+  if (overlapping(listed, cidr).length > 0) return false;
+  if (!reserved) return true; // the walk leaves out what is wholly reserved
+  const block = newBlock({ cidr, affinity: "", claimTime: new Date(0), sequenceNumber: 0n, reserved });
+  return freeOrdinals(block, reservations).length > 0;
+}
+
+function without(listed: ListedBlocks, cidr: Cidr): ListedBlocks {
+  const name = blockName(formatCidr(cidr));
+  return { ...listed, blocks: listed.blocks.filter(({ metadata }) => metadata.name !== name) };
+}
+
+async function reclaimOne(search: Search, candidates: readonly IPAMBlock[]): Promise<Cidr | undefined> {
   for (const block of candidates) {
-    if (isOldEnough(block, search.context.clock()) && (await reclaim(search, block))) {
-      return { cidr: rangeOf(block), own: false };
-    }
+    if (isOldEnough(block, search.context.clock()) && (await reclaim(search, block))) return rangeOf(block);
   }
   return undefined;
 }

@@ -3,9 +3,10 @@ import type { AllocationAttribute, AttributeMap, IPAMBlock } from "../api/v3.ts"
 import type { CallOptions } from "../datastore/datastore.ts";
 import { attributeAt, handleOf, ordinalOf } from "./block.ts";
 import { withAttributes } from "./block-changes.ts";
-import { type Context, cooldownFor, found, listPools, loadBlock, writeBlock } from "./context.ts";
+import { type Context, cooldownFor, listPools, writeBlock } from "./context.ts";
 import { IpamError } from "./errors.ts";
 import { noSuchBlock, notAssigned } from "./lookup.ts";
+import { loadBlockHolding } from "./overlap.ts";
 import { blockAround, isEnabled, poolsOf } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
 
@@ -70,7 +71,7 @@ export async function setOwnerAttributes(
   if (!around) throw new IpamError("NotInPool", `the provided IP address ${ip} is not in a configured pool`);
   const cooldown = await cooldownFor(context, options);
   const attempt = async () => {
-    const loaded = await found(loadBlock(context, around.block, cooldown, { ...options, fresh: true }));
+    const loaded = await loadBlockHolding(context, around, cooldown, { ...options, fresh: true });
     if (!loaded) throw noSuchBlock(around.block);
     const { block } = loaded;
     const ordinal = ordinalOf(block, around.address)!;

@@ -8,7 +8,7 @@ import { rememberPartial } from "./assignments.ts";
 import { rangeOf } from "./block.ts";
 import { claimBlock } from "./claim.ts";
 import { type Context, configFor, cooldownFor, listBlocks, listPools } from "./context.ts";
-import { IpamError, TransientError } from "./errors.ts";
+import { IpamError, isIpamError, TransientError } from "./errors.ts";
 import { type GivingUp, giveUp } from "./give-up.ts";
 import { blocksOf } from "./lost-blocks.ts";
 import { closedAround, isEnabled, poolAround, poolsOf } from "./pools.ts";
@@ -17,7 +17,7 @@ import { closedAround, isEnabled, poolAround, poolsOf } from "./pools.ts";
 export interface ClaimResult {
   /** Blocks that are the owner's now. */
   readonly claimed: readonly string[];
-  /** Blocks that are others'. */
+  /** Blocks that are others', or that would overlap one of another size. */
   readonly failed: readonly string[];
 }
 
@@ -68,14 +68,15 @@ export async function claimAffinity(
   const blocks = await blocksIn(context, cidr, options);
   checkCount(blocks);
   const { ipCooldownSeconds: cooldownSeconds } = await configFor(context, options);
+  const listed = await listBlocks(context, options);
   const [claimed, failed]: [string[], string[]] = [[], []];
   for (const block of each(blocks)) {
     const text = formatCidr(block);
     try {
-      await claimBlock(context, { owner, cooldownSeconds }, block, options);
+      await claimBlock(context, { owner, cooldownSeconds, listed }, block, options);
       claimed.push(text);
     } catch (error) {
-      if (error instanceof TransientError) failed.push(text);
+      if (error instanceof TransientError || isIpamError(error, "BlockOverlap")) failed.push(text);
       else throw withPartial(error, { claimed, failed });
     }
   }

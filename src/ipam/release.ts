@@ -1,12 +1,12 @@
 /** Releases addresses, one by one or by handle: block first, handle second. */
 import { availableParallelism } from "node:os";
-import { cutHandle, handleName } from "../api/names.ts";
+import { cutHandle } from "../api/names.ts";
 import type { IPAMBlock, IPAMHandle } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
-import { formatAddress } from "../net/address.ts";
-import { type Cidr, contains, formatCidr } from "../net/cidr.ts";
+import { type Address, formatAddress } from "../net/address.ts";
+import { type Cidr, formatCidr } from "../net/cidr.ts";
 import { rememberPartial } from "./assignments.ts";
-import { addressAt, addressFrom, collect, isEmpty, ordinalOf, rangeOf, sequenceAt } from "./block.ts";
+import { addressAt, addressFrom, collect, isEmpty, ordinalOf, sequenceAt } from "./block.ts";
 import { ordinalsOfHandle, type ReleaseRequest, release, releaseHandle } from "./block-changes.ts";
 import {
   type Context,
@@ -23,6 +23,7 @@ import { isIpamError } from "./errors.ts";
 import { deleteBlock } from "./give-up.ts";
 import { findHandle, lowerHandles } from "./handle.ts";
 import { noSuchHandle, rangesOf } from "./lookup.ts";
+import { rangeHolding } from "./overlap.ts";
 import { blockOf, poolFor, poolsOf } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
 
@@ -66,10 +67,7 @@ export async function releaseIPs(
   const known = releases.length > LIST_HANDLES_ABOVE ? await listHandles(context, options) : undefined;
   const done = await sideBySide(groups, (group) => releaseGroup(releasing, group, known));
   const results = done.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
-  const result: ReleaseResult = {
-    unallocated: [...homeless, ...results.flatMap(({ unallocated }) => unallocated)],
-    processed: results.flatMap(({ processed }) => processed),
-  };
+  const result = joined([{ unallocated: homeless.map(({ address }) => address), processed: [] }, ...results]);
   const failed = done.find((outcome) => outcome.status === "rejected");
   if (!failed) return result;
   rememberPartial(failed.reason, result);
@@ -81,32 +79,33 @@ interface Group {
   readonly releases: readonly ReleaseOptions[];
 }
 
+interface Grouped {
+  readonly groups: readonly Group[];
+  /** Those that are in no block. */
+  readonly homeless: readonly ReleaseOptions[];
+}
+
 /** Pools say where an address's block is, disabled ones too; blocks of pools that are gone are looked for. */
 async function groupByBlock(context: Context, releases: readonly ReleaseOptions[], options: CallOptions) {
   const pools = poolsOf(await listPools(context, options));
-  const groups = new Map<string, { cidr: Cidr; releases: ReleaseOptions[] }>();
-  const homeless: string[] = [];
-  let all: readonly IPAMBlock[] | undefined;
-  for (const entry of releases) {
-    const address = addressFrom(entry.address);
+  const isOutside = ({ address }: ReleaseOptions) => !poolFor(pools, addressFrom(address));
+  const { blocks } = releases.some(isOutside) ? await listBlocks(context, options) : { blocks: [] };
+  return grouped(releases, (address) => {
     const pool = poolFor(pools, address);
-    if (!pool) all ??= (await listBlocks(context, options)).blocks;
-    const cidr = pool ? blockOf(pool, address) : all?.map(rangeOf).find((range) => contains(range, single(address)));
-    if (cidr === undefined) homeless.push(entry.address);
-    else groupFor(groups, cidr).releases.push(entry);
+    return pool ? blockOf(pool, address) : rangeHolding(blocks, address);
+  });
+}
+
+function grouped(releases: readonly ReleaseOptions[], blockOfAddress: (address: Address) => Cidr | undefined): Grouped {
+  const groups = new Map<string, { cidr: Cidr; releases: ReleaseOptions[] }>();
+  const homeless: ReleaseOptions[] = [];
+  for (const entry of releases) {
+    const cidr = blockOfAddress(addressFrom(entry.address));
+    const key = cidr && formatCidr(cidr);
+    if (!cidr || !key) homeless.push(entry);
+    else groups.set(key, { cidr, releases: [...(groups.get(key)?.releases ?? []), entry] });
   }
   return { groups: [...groups.values()], homeless };
-}
-
-function single({ version, value }: ReturnType<typeof addressFrom>): Cidr {
-  return { version, base: value, prefix: version === 4 ? 32 : 128 };
-}
-
-function groupFor(groups: Map<string, { cidr: Cidr; releases: ReleaseOptions[] }>, cidr: Cidr) {
-  const key = formatCidr(cidr);
-  const group = groups.get(key) ?? { cidr, releases: [] };
-  groups.set(key, group);
-  return group;
 }
 
 async function listHandles({ datastore }: Context, options: CallOptions): Promise<Map<string, IPAMHandle>> {
@@ -139,11 +138,32 @@ async function releaseGroup(
     const requests = [...once.values()].map((entry) => requestOf(block, entry));
     return release(block, requests, releasing.context.clock());
   });
-  if (!result) return { unallocated: [...once.keys()], processed: releases };
+  if (!result) return releaseElsewhere(releasing, releases, known);
   await lowerCounts(releasing, cidr, result.handles, known);
   await settle(releasing, result.block);
   const unallocated = result.idle.map((ordinal) => formatAddress(addressAt(cidr, ordinal)));
   return { unallocated, processed: releases };
+}
+
+/** Where the pool has no such block, the address can be in one of another size, from before the pool was cut anew. */
+async function releaseElsewhere(
+  releasing: Releasing,
+  releases: readonly ReleaseOptions[],
+  known: ReadonlyMap<string, IPAMHandle> | undefined,
+): Promise<ReleaseResult> {
+  const { blocks } = await listBlocks(releasing.context, { ...releasing.options, fresh: true });
+  const { groups, homeless } = grouped(releases, (address) => rangeHolding(blocks, address));
+  const nowhere = new Set(homeless.map(({ address }) => formatAddress(addressFrom(address))));
+  const results: ReleaseResult[] = [{ unallocated: [...nowhere], processed: homeless }];
+  for (const group of groups) results.push(await releaseGroup(releasing, group, known));
+  return joined(results);
+}
+
+function joined(results: readonly ReleaseResult[]): ReleaseResult {
+  return {
+    unallocated: results.flatMap(({ unallocated }) => unallocated),
+    processed: results.flatMap(({ processed }) => processed),
+  };
 }
 
 function requestOf(block: IPAMBlock, { address, handle, sequenceNumber }: ReleaseOptions): ReleaseRequest {
@@ -210,21 +230,34 @@ async function changeBlock<C extends Change>(
   return retryLostRaces(attempt, { what, lost: ["Conflict", "NotFound"], ...options });
 }
 
-/** @throws IpamError NotFound where there is no such handle */
+/**
+ * Every block is tried; the last error is thrown.
+ * @throws IpamError NotFound where there is no such handle
+ */
 export async function releaseByHandle(context: Context, handle: string, options: CallOptions): Promise<void> {
   const handleID = cutHandle(handle);
   const stored = await findHandle(context, handleID, options);
   if (!stored) throw noSuchHandle(handleID);
   const releasing = { context, options, cooldownSeconds: await cooldownFor(context, options) };
-  let known: IPAMHandle | undefined = stored;
-  for (const cidr of rangesOf(stored.spec.block)) {
-    const result = await releaseHandleIn(releasing, cidr, handleID);
-    if (!result || result.ordinals.length === 0) continue;
-    const cached = known && new Map([[handleName(handleID), known]]);
-    known = undefined;
-    await lowerCounts(releasing, cidr, new Map([[handleID, result.ordinals.length]]), cached);
-    await settle(releasing, result.block);
+  const errors: unknown[] = [];
+  for (const [index, cidr] of rangesOf(stored.spec.block).entries()) {
+    const known = index === 0 ? new Map([[stored.metadata.name, stored]]) : undefined;
+    await releaseHandleFrom(releasing, cidr, handleID, known).catch((error: unknown) => errors.push(error));
+    options.signal?.throwIfAborted();
   }
+  if (errors.length > 0) throw errors.at(-1);
+}
+
+async function releaseHandleFrom(
+  releasing: Releasing,
+  cidr: Cidr,
+  handleID: string,
+  known: ReadonlyMap<string, IPAMHandle> | undefined,
+): Promise<void> {
+  const result = await releaseHandleIn(releasing, cidr, handleID);
+  if (!result || result.ordinals.length === 0) return;
+  await lowerCounts(releasing, cidr, new Map([[handleID, result.ordinals.length]]), known);
+  await settle(releasing, result.block);
 }
 
 /**

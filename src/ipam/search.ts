@@ -74,9 +74,9 @@ async function ownBlock(search: Looking, listed: BlockAffinity): Promise<LoadedB
   try {
     return await blockFromAffinity(context, search, listed, options);
   } catch (error) {
-    const usable = !(error instanceof TransientError) && !isIpamError(error, "MalformedBlock");
-    if (usable && !isDatastoreError(error, "NotFound")) throw error;
-    if (isIpamError(error)) context.warn(error.message);
+    const unusable = isIpamError(error, "MalformedBlock", "BlockOverlap") || isDatastoreError(error, "Invalid");
+    if (unusable) context.warn(error.message);
+    else if (!(error instanceof TransientError) && !isDatastoreError(error, "NotFound")) throw error;
     return undefined;
   }
 }

@@ -1,9 +1,10 @@
 /** Every verb, in the order of the help. Only how they are called: their code is loaded when one is. */
 import type { Verb } from "./verb.ts";
+import { bundle } from "./verbs/bundle.ts";
 import { check } from "./verbs/check.ts";
 import { completion } from "./verbs/completion.ts";
 import { explain } from "./verbs/explain.ts";
 import { show } from "./verbs/show.ts";
 import { version } from "./verbs/version.ts";
 
-export const VERBS: readonly Verb[] = [show, check, explain, version, completion];
+export const VERBS: readonly Verb[] = [show, check, explain, bundle, version, completion];

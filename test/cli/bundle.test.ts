@@ -97,3 +97,24 @@ it.each([["show"], ["show", "--blocks"], ["show", "--node", "node-a"], ["show", 
     expect(stored.stdout).not.toBe("");
   },
 );
+
+describe("the verb", () => {
+  it.each(["taken.bundle", "taken.bundle.gz"])("writes %s, which the others read", async (name) => {
+    const path = await scratchFile(name);
+    const ran = await ipamctl(["bundle", path], { stored: sound });
+    expect(ran).toMatchObject({ code: 0, stdout: "", stderr: "wrote 4 blocks, 5 handles and 0 pods\n" });
+    expect(await ipamctl(["show", "--bundle", path])).toEqual(await ipamctl(["show"], { stored: sound }));
+  });
+
+  it("writes to standard output", async () => {
+    const ran = await ipamctl(["bundle", "-"], { stored: sound });
+    const path = await scratchFile("piped.bundle");
+    await writeFile(path, ran.stdout);
+    expect((await readBundle(path, call)).blocks).toHaveLength(4);
+  });
+
+  it("leaves nothing where it may not write", async () => {
+    const ran = await ipamctl(["bundle", "/nonexistent/a.bundle"], { stored: sound });
+    expect(ran).toMatchObject({ code: 1, stdout: "", stderr: expect.stringContaining("/nonexistent/a.bundle") });
+  });
+});

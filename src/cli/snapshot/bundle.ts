@@ -4,7 +4,7 @@
  */
 import { createReadStream, createWriteStream } from "node:fs";
 import { rename, rm } from "node:fs/promises";
-import { Readable, type Writable } from "node:stream";
+import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import type { Snapshot } from "../../judgement/snapshot.ts";
@@ -18,7 +18,7 @@ const isCompressed = (path: string) => path.endsWith(".gz");
 /** Writes the file whole or not at all. */
 export async function writeBundle(snapshot: Snapshot, path: string, signal: AbortSignal): Promise<void> {
   const unfinished = `${path}.unfinished`;
-  const lines = Readable.from(linesOf(snapshot));
+  const lines = Readable.from(bundleLines(snapshot));
   const file = createWriteStream(unfinished);
   try {
     if (isCompressed(path)) await pipeline(lines, createGzip(), file, { signal });
@@ -28,11 +28,6 @@ export async function writeBundle(snapshot: Snapshot, path: string, signal: Abor
     await rm(unfinished, { force: true });
     throw error;
   }
-}
-
-/** The same to a stream that stays open, such as standard output. */
-export async function streamBundle(snapshot: Snapshot, stream: Writable, signal: AbortSignal): Promise<void> {
-  await pipeline(Readable.from(linesOf(snapshot)), stream, { signal, end: false });
 }
 
 /** @throws BundleError that says what is wrong with the file, and in which line */
@@ -46,7 +41,8 @@ export async function readBundle(path: string, { signal, progress }: TakeOptions
   return reader.finish();
 }
 
-function* linesOf(snapshot: Snapshot): Generator<string> {
+/** The lines of the file, each with its line feed. */
+export function* bundleLines(snapshot: Snapshot): Generator<string> {
   const { takenAt, datastore } = snapshot;
   const lists = LISTS.filter((part) => snapshot[part] !== undefined);
   const values = Object.fromEntries(VALUES.map((part) => [part, snapshot[part]]));

@@ -130,7 +130,7 @@ const exhausted = {
   details: [expect.stringMatching(/^[a-z].*: another writer was first 100 times/)],
 };
 
-describe("100 lost races", () => {
+describe("100 lost races", { timeout: 120_000 }, () => {
   test.concurrent.each(all)("$name, each $operation of $kind", async ({ operation, kind, before, call }) => {
     await using w = await world({ pools: [["10.0.0.0/24", 26]], blockOrder: () => 0n });
     await before?.(w);

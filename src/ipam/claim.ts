@@ -91,7 +91,7 @@ async function claimOnce(context: Context, claimer: Claimer, cidr: Cidr, options
   const loaded = await found(loadBlock(context, cidr, claimer.cooldownSeconds, { ...options, fresh: true }));
   if (!loaded) return createBlock(context, claimer, await unconfirmed(context, row, options), options);
   if (!isOwn(claimer, loaded)) {
-    await context.datastore.delete(row, options);
+    await deleteQuietly(context, row, options);
     const owner = affinityText(claimer.owner);
     throw new TransientError("StaleAffinity", `block ${formatCidr(cidr)} is no longer ${owner}'s`);
   }

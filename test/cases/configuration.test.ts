@@ -1,7 +1,7 @@
 /** Cases of the configuration as far as the library reads and writes it. */
 import { describe, expect, test } from "vitest";
-import { count, errorOf, world } from "../support/ipam.ts";
 import type { IPAMConfigurationSpec } from "../../src/api/v3.ts";
+import { count, errorOf, world } from "../support/ipam.ts";
 import { configuration, reservation } from "../support/ipam-data.ts";
 
 const ask = { num4: 1, intendedUse: "Workload", hostname: "node-a" } as const;
@@ -46,7 +46,11 @@ describe("CFG-04: a stored configuration that breaks a rule", () => {
 
 test("CFG-10: fields that were not named, and those of the future, survive", async () => {
   await using w = await world({ pools });
-  const stored: IPAMConfigurationSpec = { strictAffinity: false, kubeVirtVMAddressPersistence: "Disabled", newInTheFuture: { keep: "me" } };
+  const stored: IPAMConfigurationSpec = {
+    strictAffinity: false,
+    kubeVirtVMAddressPersistence: "Disabled",
+    newInTheFuture: { keep: "me" },
+  };
   await w.store.create(configuration(stored));
   await w.ipam.setIPAMConfig({ strictAffinity: true });
   const [object] = await w.all("IPAMConfiguration");

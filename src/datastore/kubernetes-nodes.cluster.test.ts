@@ -149,7 +149,9 @@ rules: [{apiGroups: [${group}], resources: ["*"], verbs: ["*"]}]
       const cached = cachedDatastore(await open(), { onError: (kind, error) => errors.push([kind, error]) });
       stores.push(cached);
       await cached.synced();
-      expect(errors).toEqual([["Node", expect.objectContaining(says("list"))]]);
+      const refusals = errors.map(() => ["Node", expect.objectContaining(says("list"))]); // it is tried again meanwhile
+      expect(errors.length).toBeGreaterThan(0);
+      expect(errors).toEqual(refusals);
     });
   });
 });

@@ -26,9 +26,22 @@ export async function startKind(options: KindOptions = {}): Promise<Kind> {
   const { keep = false, say = (line: string) => void process.stderr.write(`kind: ${line}\n`) } = options;
   const since = Date.now();
   const started = await start(options, say);
+  const cluster = clusterOf(started.access);
+  try {
+    await untilNodesReady(cluster);
+  } catch (error) {
+    say(await cluster.logs());
+    await started.stop();
+    throw error;
+  }
   say(`cluster ${started.access.name} is ready after ${Math.round((Date.now() - since) / 1000)} s`);
   const stop = async () => (keep ? started.keep().forEach(say) : await started.stop());
-  return { ...clusterOf(started.access), stop };
+  return { ...cluster, stop };
+}
+
+/** kind itself waits for the control plane's node only, and calls it a success when that is not ready in time. */
+async function untilNodesReady({ kubectlOk }: Cluster): Promise<void> {
+  await kubectlOk(["wait", "nodes", "--all", "--for=condition=Ready", "--timeout=300s"]);
 }
 
 async function start({ workers = 2, cluster }: KindOptions, say: Say): Promise<Started> {

@@ -4,10 +4,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { vi } from "vitest";
 import { parseAllDocuments, stringify } from "yaml";
 import type { OperatorValues } from "../../scripts/chart/values.ts";
 import { ensureHelm } from "../tools/helm.ts";
 
+// A test here starts tens of processes; on a machine that is busy each takes seconds.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 // Here, and not in a test, where the minutes that building it may take would count against the test's time.
 const helm4 = await ensureHelm();
 const charts = join(import.meta.dirname, "../../helm");

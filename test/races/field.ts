@@ -25,6 +25,7 @@ export class Field {
   readonly #racers: readonly RacerOptions[];
   readonly #process: Pick<FieldOptions, "kubeconfig" | "calls">;
   readonly #running = new Map<number, ChildProcess>();
+  #ended = false;
 
   /** Two racers a host: one reads from the server, one from watch-fed caches. */
   constructor({ kubeconfig, flavour, dir, calls }: FieldOptions) {
@@ -69,14 +70,16 @@ export class Field {
     }
   }
 
+  /** Ends the race where it is: nobody comes in the place of those killed now. */
   end(): void {
+    this.#ended = true;
     for (const child of this.#running.values()) child.kill("SIGKILL");
   }
 
   async #race(options: RacerOptions): Promise<void> {
-    for (let signal: NodeJS.Signals | null = "SIGKILL"; signal === "SIGKILL"; ) {
+    for (let signal: NodeJS.Signals | null = "SIGKILL"; signal === "SIGKILL" && !this.#ended; ) {
       const text = JSON.stringify({ ...options, ...this.#process });
-      const child = spawn(process.execPath, [PROGRAM, text], { stdio: "inherit" });
+      const child = spawn(process.execPath, [PROGRAM, text], { stdio: ["pipe", "inherit", "inherit"] });
       this.#running.set(options.racer, child);
       const [code, endedBy] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
       this.#running.delete(options.racer);

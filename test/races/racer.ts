@@ -12,6 +12,9 @@ interface ProcessOptions extends RacerOptions {
   readonly calls: number;
 }
 
+// The starter holds the other end of stdin for as long as it lives.
+process.stdin.resume().on("end", () => process.exit(1));
+
 const options: ProcessOptions = JSON.parse(process.argv[2] ?? "");
 const { host, flavour, kubeconfig, calls, cached } = options;
 const client = await connect({ kubeconfig });
@@ -24,3 +27,4 @@ const racing = new Racing(options, createIpam({ datastore: store, hostname: host
 for (let made = racing.made; made < calls; made++) await move(racing);
 await store.close();
 await client.close();
+process.stdin.destroy();

@@ -147,17 +147,17 @@ describe("a permission that is missing", () => {
       expect.stringMatching(/RbacRestored: ClusterRole ipam-operator:viewer was missing/),
     ]);
     await restoreOperator();
-    await expect.poll(refusals, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(refusals, { timeout: 60_000 }).toEqual([]);
     expect(await cluster.names("clusterroles")).toContain(CONTROLLERS);
   });
 
   it("is named by verb and resource where the operator may not even look", async () => {
     await without(({ resources, resourceNames }) => resources.includes("clusterroles") && resourceNames !== undefined);
-    await expect.poll(refusals, { timeout: 10_000 }).toHaveLength(10);
+    await expect.poll(refusals, { timeout: 60_000 }).toHaveLength(10);
     expect((await refusals())[0]).toMatch(
       /cannot get resource "clusterroles" in API group "rbac\.authorization\.k8s\.io"/,
     );
     await restoreOperator();
-    await expect.poll(refusals, { timeout: 10_000 }).toEqual([]);
+    await expect.poll(refusals, { timeout: 60_000 }).toEqual([]);
   });
 });

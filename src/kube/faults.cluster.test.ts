@@ -93,7 +93,7 @@ describe("calls that fail", () => {
 
   it("429 beyond the deadline is an error that says when to come back", async () => {
     proxy.fail(match, { status: 429, times: 1, headers: { "retry-after": "60" } });
-    await expect(get("throttled", { timeoutMs: 3000 })).rejects.toMatchObject({
+    await expect(get("throttled", { timeoutMs: 10_000 })).rejects.toMatchObject({
       code: "TooManyRequests",
       retryAfterSeconds: 60,
     });
@@ -253,5 +253,5 @@ const openWatches = () =>
   proxy.requestsMatching({ ...match, watch: true }).filter(({ status }) => status === 200).length;
 
 async function proxyHas(condition: (requests: FaultProxy["requests"]) => boolean): Promise<void> {
-  await expect.poll(() => condition(proxy.requests), { timeout: 5000, interval: 20 }).toBe(true);
+  await expect.poll(() => condition(proxy.requests), { interval: 20 }).toBe(true);
 }

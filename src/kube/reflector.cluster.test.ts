@@ -81,19 +81,18 @@ async function changeAll(): Promise<void> {
 const revisions = (objects: readonly KubeObject[]) =>
   objects.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`).sort();
 
+const eventually = (assert: () => void) => vi.waitFor(assert, { timeout: 30_000, interval: 20 });
+
 /** Waits until the reflector holds exactly what the API server has. */
-async function holdsEverything(reflector: Reflector<KubeObject>, timeout = 10_000): Promise<void> {
+async function holdsEverything(reflector: Reflector<KubeObject>): Promise<void> {
   const { items } = await direct.list(type, { namespace, labelSelector: "app=reflector-test" });
-  await vi.waitFor(() => expect(revisions(reflector.store.list())).toEqual(revisions(items)), {
-    timeout,
-    interval: 20,
-  });
+  await eventually(() => expect(revisions(reflector.store.list())).toEqual(revisions(items)));
 }
 
 /** Exactly one watch is open at the proxy, also after a while. It is stalled by that: call this last. */
 async function oneWatchIsOpen(): Promise<void> {
   await new Promise((resolve) => setTimeout(resolve, 500));
-  expect(proxy.stallWatches(watches)).toBe(1);
+  await eventually(() => expect(proxy.stallWatches(watches)).toBe(1));
 }
 
 test("F2, F3: a quiet watch asks for bookmarks and is left alone", async () => {
@@ -110,7 +109,8 @@ test("WCH-01: a watch that goes silent is noticed after the idle limit and nothi
   await changeAll();
   await holdsEverything(reflector);
   const before = asked(watches).length;
-  expect(proxy.stallWatches(watches)).toBe(1);
+  // A quiet watch is renewed each second: at this moment there may be none.
+  await eventually(() => expect(proxy.stallWatches(watches)).toBe(1));
   proxy.resume();
   await changeAll();
   await holdsEverything(reflector);
@@ -126,7 +126,7 @@ test.each([
   const { reflector, asked } = start();
   await reflector.synced();
   for (let round = 0; round < 3; round++) {
-    await vi.waitFor(() => expect(proxy.cutWatches(watches, how)).toBe(1), { timeout: 5000 });
+    await eventually(() => expect(proxy.cutWatches(watches, how)).toBe(1));
     await changeAll();
     await holdsEverything(reflector);
   }
@@ -144,13 +144,13 @@ test("WCH-02, F11: away and back: few tries, one list, one watch, and what was d
   const { items } = await direct.list(type, { namespace, labelSelector: "app=reflector-test" });
   await changeAll();
   await direct.delete(type, items[0]!.metadata.name, { namespace });
-  await vi.waitFor(() => expect(reflector.state.lastError?.code).toBe("Unavailable"), { timeout: 5000 });
+  await eventually(() => expect(reflector.state.lastError?.code).toBe("Unavailable"));
   await new Promise((resolve) => setTimeout(resolve, 3000));
   const before = asked(watches).length;
   await proxy.acceptAll();
   await holdsEverything(reflector);
   expect(changes).toContain(`default/${items[0]!.metadata.name} deleted`);
-  await vi.waitFor(() => expect(reflector.state.lastError).toBeUndefined());
+  await eventually(() => expect(reflector.state.lastError).toBeUndefined());
   await new Promise((resolve) => setTimeout(resolve, 2000));
   expect(asked(watches).length - before).toBe(1);
   expect(proxy.connections.open).toBeLessThanOrEqual(2);
@@ -166,15 +166,16 @@ test.each([
   proxy.expireWatch({ path: watches.path }, Number.POSITIVE_INFINITY, { inStream });
   proxy.cutWatches(watches);
   await changeAll();
+  const before410 = asked(lists).length;
   await new Promise((resolve) => setTimeout(resolve, 3000));
-  expect(asked(lists).length).toBeGreaterThan(2);
-  expect(asked(lists).length).toBeLessThan(12);
-  expect(reflector.state.lastError?.code).toBe("Expired");
+  expect(asked(lists).length - before410).toBeLessThan(12);
+  await eventually(() => expect(asked(lists).length).toBeGreaterThan(2));
+  await eventually(() => expect(reflector.state.lastError?.code).toBe("Expired"));
   await holdsEverything(reflector);
   proxy.clear();
   await changeAll();
   await holdsEverything(reflector);
-  await vi.waitFor(() => expect(reflector.state.lastError).toBeUndefined(), { timeout: 5000 });
+  await eventually(() => expect(reflector.state.lastError).toBeUndefined());
   await oneWatchIsOpen();
 });
 
@@ -188,7 +189,7 @@ test.each([
   const match = { path: "/configmaps" };
   proxy.fail(match, { status, times: Number.POSITIVE_INFINITY });
   const { reflector } = start();
-  await vi.waitFor(() => expect(reflector.state.lastError?.code).toBe(code), { timeout: 20_000 });
+  await eventually(() => expect(reflector.state.lastError?.code).toBe(code));
   expect(reflector.state.synced).toBe(false);
   await changeAll();
   proxy.clear();
@@ -198,14 +199,14 @@ test.each([
   proxy.cutWatches(watches);
   await changeAll();
   await holdsEverything(reflector);
-  await vi.waitFor(() => expect(reflector.state.lastError).toBeUndefined(), { timeout: 5000 });
+  await eventually(() => expect(reflector.state.lastError).toBeUndefined());
   await oneWatchIsOpen();
 });
 
 test("who may not list is told so, and goes on once the permission is there", async () => {
   const jane = await connect({ kubeconfig: proxy.kubeconfigFor(controlPlane.janeToken) });
   const { reflector } = start({ client: jane });
-  await vi.waitFor(() => expect(reflector.state.lastError?.code).toBe("Forbidden"), { timeout: 10_000 });
+  await eventually(() => expect(reflector.state.lastError?.code).toBe("Forbidden"));
   expect(reflector.state.lastError?.message).toContain("configmaps");
   await controlPlane.kubectlOk(["create", "clusterrole", "read", "--verb=list,watch", "--resource=configmaps"]);
   await controlPlane.kubectlOk(["create", "clusterrolebinding", "jane", "--clusterrole=read", "--user=jane"]);
@@ -219,11 +220,11 @@ test("who may not list is told so, and goes on once the permission is there", as
 test("a kind that is installed only later is found then", async () => {
   const widgets = { group: "example.org", version: "v1", plural: "widgets", kind: "Widget" };
   const { reflector } = start({ type: widgets, namespace: undefined, labelSelector: undefined });
-  await vi.waitFor(() => expect(reflector.state.lastError?.code).toBe("NotFound"), { timeout: 10_000 });
+  await eventually(() => expect(reflector.state.lastError?.code).toBe("NotFound"));
   await controlPlane.apply(widgetCrd);
   await reflector.synced();
   await controlPlane.apply("apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: one}\n");
-  await vi.waitFor(() => expect(reflector.store.get("one")?.kind).toBe("Widget"), { timeout: 10_000 });
+  await eventually(() => expect(reflector.store.get("one")?.kind).toBe("Widget"));
 });
 
 test("F9: a collection larger than a page is held whole, by its metadata alone where that is asked for", async () => {
@@ -242,7 +243,7 @@ test("F9: a collection larger than a page is held whole, by its metadata alone w
   expect(asked(lists).length).toBe(2);
   const before = reflector.store.get("default/many-0");
   await direct.patch(type, "many-0", { data: { changed: "yes" } }, { namespace, type: "merge" });
-  await vi.waitFor(() => expect(reflector.store.get("default/many-0")).not.toBe(before));
+  await eventually(() => expect(reflector.store.get("default/many-0")).not.toBe(before));
   expect(reflector.store.get("default/many-0")).toMatchObject({ kind: "PartialObjectMetadata" });
   expect(reflector.store.get("default/many-0")).not.toHaveProperty("data");
 });
@@ -253,7 +254,7 @@ test("the API server restarted: no change missed, one watch", async () => {
   await changeAll();
   await controlPlane.restartApiServer();
   await changeAll();
-  await holdsEverything(reflector, 20_000);
+  await holdsEverything(reflector);
   await oneWatchIsOpen();
 });
 

@@ -291,8 +291,10 @@ it("counts each exchange, by method, host and code", async () => {
   expect(records.slice(before)).toEqual([
     { method: "GET", host: new URL(cluster.server).host, code: "404", seconds: expect.any(Number) },
   ]);
-  const seen = (await cluster.auditLog()).filter((event) => event.requestURI?.endsWith("/widgets/absent"));
-  expect(seen.map(({ userAgent }) => userAgent)).toEqual(["test/1"]);
+  const isOurs = ({ requestURI }: { requestURI?: string }) => requestURI?.endsWith("/widgets/absent");
+  // An exchange is logged once its answer is complete, which the client may see first.
+  const seen = async () => (await cluster.auditLog()).filter(isOurs).map(({ userAgent }) => userAgent);
+  await expect.poll(seen).toEqual(["test/1"]);
 });
 
 function watchFrom(resourceVersion: string, name: string): AsyncGenerator<KubeWatchEvent<Widget>, void> {

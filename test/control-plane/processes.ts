@@ -66,14 +66,22 @@ export function startGuardian(dir: string): () => Promise<void> {
   };
 }
 
-/** Finds `count` free loopback ports below the range from which the system gives ports to outgoing connections. */
+const FIRST_PORT = 10_000;
+const PORTS_OF_A_PROCESS = 50;
+const given = { count: 0 };
+
+/**
+ * Finds `count` free loopback ports below the range from which the system gives ports to outgoing connections. Whoever
+ * gets one binds it only later: so each process gives from a range of its own, and none twice in a row.
+ */
 export async function freePorts(count: number): Promise<number[]> {
-  const ports = new Set<number>();
-  while (ports.size < count) {
-    const port = 10_000 + Math.floor(Math.random() * 20_000);
-    if (await isFree(port)) ports.add(port);
+  const ports: number[] = [];
+  const ownRange = FIRST_PORT + (process.pid % 400) * PORTS_OF_A_PROCESS;
+  while (ports.length < count) {
+    const port = ownRange + (given.count++ % PORTS_OF_A_PROCESS);
+    if (await isFree(port)) ports.push(port);
   }
-  return [...ports];
+  return ports;
 }
 
 async function isFree(port: number): Promise<boolean> {

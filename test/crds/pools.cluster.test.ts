@@ -105,12 +105,12 @@ it("CRD-01: a pool stored unmasked before the rule can still be changed where it
   delete spec.properties.cidr["x-kubernetes-validations"];
   await apply(stringify(withoutRules));
   const stored = pool("projectcalico.org/v3", "unmasked", "{cidr: 10.3.0.1/24}");
-  await expect.poll(async () => (await create(stored)).code, { timeout: 10_000 }).toBe(0);
+  await expect.poll(async () => (await create(stored)).code).toBe(0);
   await apply(manifest);
   const unmasked = pool("projectcalico.org/v3", "unmasked-too", "{cidr: 10.4.0.1/24}");
   const probe = ["create", "--dry-run=server", "--filename", "-"];
   await expect
-    .poll(async () => (await cluster.kubectl(probe, { input: unmasked })).stderr, { timeout: 10_000 })
+    .poll(async () => (await cluster.kubectl(probe, { input: unmasked })).stderr)
     .toContain("strictly masked");
   expect(await cluster.kubectlOk(["get", "ippools.v3.projectcalico.org", "unmasked"])).toContain("10.3.0.1/24");
   await cluster.kubectlOk([

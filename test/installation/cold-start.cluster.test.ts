@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { type FaultProxy, startFaultProxy } from "../faults/proxy.ts";
+import { comesToRest } from "../faults/quiet.ts";
 import { installOperatorRole, type RunningOperator, startOperator } from "../support/operator-process.ts";
 import { type User, userOf } from "./user.ts";
 
@@ -40,7 +41,7 @@ it("CFG-14: two replicas start at once; one of them writes, once, and not before
 });
 
 it("idle, the leader renews its lease and the other asks nothing; watches are not even renewed yet", async () => {
-  await new Promise((resolve) => setTimeout(resolve, 4000));
+  await comesToRest(proxy, ({ path }) => path.includes("/leases/"));
   const before = proxy.requests.length;
   await new Promise((resolve) => setTimeout(resolve, 8000));
   const asked = proxy.requests.slice(before).filter(({ watch }) => !watch);
@@ -54,7 +55,7 @@ it("CFG-11: three quick edits while nothing can be written end in one true statu
   proxy.fail({ method: "PUT", path: CONFIGURATIONS }, { status: 503, times: Number.POSITIVE_INFINITY });
   for (const maxBlocksPerHost of [9, 10, 11]) await user.enforce({ strictAffinity: true, maxBlocksPerHost });
   await expect
-    .poll(user.reasons, { timeout: 20_000 })
+    .poll(user.reasons, { timeout: 60_000 })
     .toEqual(["Ready=Unknown Unavailable", "Reconciling=True Unavailable"]);
   const { metadata, status } = (await user.installation())!;
   expect(status?.conditions?.map(({ observedGeneration }) => observedGeneration)).toEqual([
@@ -64,6 +65,6 @@ it("CFG-11: three quick edits while nothing can be written end in one true statu
   expect(await user.message()).toMatch(/503|unavailable/i);
   expect((await user.spec())?.maxBlocksPerHost).toBe(8);
   proxy.clear();
-  await expect.poll(user.reasons, { timeout: 40_000 }).toEqual(["Ready=True Succeeded"]);
+  await expect.poll(user.reasons, { timeout: 60_000 }).toEqual(["Ready=True Succeeded"]);
   expect((await user.spec())?.maxBlocksPerHost).toBe(11);
 });

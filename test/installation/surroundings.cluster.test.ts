@@ -38,7 +38,6 @@ describe.each(["v1", "v3"] as const)("a cluster with more on it, %s", (generatio
   const stalled = (reason: string) =>
     expect.poll(user.reasons).toEqual([`Ready=False ${reason}`, `Stalled=True ${reason}`]);
   const crdPath = (name: string) => ["apply", "--server-side", "--filename", `crds/${name}`];
-  const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
   it("without any CRD: runs on, says on readyz what to install, and goes on by itself", async () => {
     await expect
@@ -119,7 +118,9 @@ describe.each(["v1", "v3"] as const)("a cluster with more on it, %s", (generatio
         spec: { datastoreReady },
       });
     await lock(false);
-    await delay(1500);
+    // With Observe the operator says that it has seen the lock; without that a write could be faster.
+    await user.install({ managementPolicy: "Observe", ipam: { strictAffinity: true, maxBlocksPerHost: 9 } });
+    await expect.poll(user.message).toMatch(/DatastoreLocked/);
     await user.enforce({ strictAffinity: true, maxBlocksPerHost: 9, ipCooldownSeconds: 90 });
     await expect.poll(user.reasons).toEqual(["Ready=False DatastoreLocked", "Reconciling=True DatastoreLocked"]);
     expect((await user.spec())?.maxBlocksPerHost).toBe(7);
@@ -165,11 +166,14 @@ describe.each(["v1", "v3"] as const)("a cluster with more on it, %s", (generatio
   });
 
   it("the choice of the API group does not change while running, even when the other is installed", async () => {
-    await cluster.kubectlOk(crdPath(generation === "v1" ? "v3" : "v1"));
-    await delay(2000);
+    const other = generation === "v1" ? "v3" : "v1";
+    await cluster.kubectlOk(crdPath(other));
+    // The roles cover the other group as soon as the operator has seen it.
+    const granted = () => cluster.kubectlOk(["get", "clusterrole", "ipam-operator:cni-plugin", "--output=yaml"]);
+    await expect.poll(granted).toMatch(new RegExp(`- ${apiOf(other).group}$`, "m"));
     await user.enforce({ strictAffinity: true, maxBlocksPerHost: 12 });
     await succeeded();
     expect((await user.spec())?.maxBlocksPerHost).toBe(12);
-    expect(await userOf(cluster, generation === "v1" ? "v3" : "v1").configuration()).toBeUndefined();
+    expect(await userOf(cluster, other).configuration()).toBeUndefined();
   });
 });

@@ -57,7 +57,7 @@ export function userOf(cluster: ControlPlane, generation: Generation) {
     patch: (spec: object) =>
       cluster.kubectlOk(["patch", plural, "default", "--type=merge", "--patch", JSON.stringify({ spec })]),
     wait: (condition: string) =>
-      cluster.kubectl(["wait", `--for=condition=${condition}`, "ipaminst/default", "--timeout=10s"]),
+      cluster.kubectl(["wait", `--for=condition=${condition}`, "ipaminst/default", "--timeout=60s"]),
     /** Reasons of the conditions, once the operator has answered the current spec. */
     reasons: async () => {
       const installation = await user.installation();

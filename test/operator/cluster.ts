@@ -6,7 +6,7 @@ import type { ControlPlane } from "../control-plane/control-plane.ts";
 export const FAST = ["--watch-idle-timeout=3s", "--discovery-period=1s", "--log-level=debug"] as const;
 export const ALONE = ["--leader-elect=false"] as const;
 
-export const eventually = <T>(read: () => T | Promise<T>, timeout = 20_000) =>
+export const eventually = <T>(read: () => T | Promise<T>, timeout = 60_000) =>
   expect.poll(read, { timeout, interval: 100 });
 
 export const installation = (cooldown: number) => `
@@ -31,7 +31,10 @@ export async function storedCooldown(
   return code === 0 && stdout !== "" ? Number(stdout) : undefined;
 }
 
-export async function readyReason(cluster: ControlPlane): Promise<string> {
-  const path = "jsonpath={.status.conditions[?(@.type=='Ready')].reason}";
+export const readyReason = (cluster: ControlPlane) => ofReady(cluster, "reason");
+export const readyMessage = (cluster: ControlPlane) => ofReady(cluster, "message");
+
+async function ofReady(cluster: ControlPlane, field: "reason" | "message"): Promise<string> {
+  const path = `jsonpath={.status.conditions[?(@.type=='Ready')].${field}}`;
   return (await cluster.kubectl(["get", "ipaminst", "default", "-o", path])).stdout;
 }

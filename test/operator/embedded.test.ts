@@ -2,10 +2,13 @@
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { openEmbedded } from "../../src/datastore/embedded.ts";
 import { getIPAMConfig } from "../../src/ipam/config.ts";
 import { type RunningOperator, startOperator } from "./operator-process.ts";
+
+// Each test starts processes, and a busy machine may take long for that.
+vi.setConfig({ testTimeout: 90_000 });
 
 let folder: string;
 let operator: RunningOperator | undefined;

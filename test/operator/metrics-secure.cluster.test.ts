@@ -166,7 +166,9 @@ describe("what cannot work is said at the start", () => {
     operator = await startOperator(cluster, { kubeconfig: cluster.kubeconfigFor(token), args });
     await untilReady(operator);
     expect((await scrape(scraper)).status).toBe(503);
-    expect(operator.stderr.join("\n")).toContain("Cannot find out who may read /metrics. Apply the operator's role");
+    await eventually(() => operator.stderr.join("\n")).toContain(
+      "Cannot find out who may read /metrics. Apply the operator's role",
+    );
     await installOperatorRole(cluster);
     await eventually(async () => (await scrape(scraper)).status).toBe(200);
   });

@@ -33,6 +33,6 @@ export async function startOperator(
 /** Also usable in a hook, where expect.poll is not. */
 export const untilReady = (operator: RunningOperator): Promise<void> =>
   vi.waitFor(async () => expect(await operator.probe("/readyz")).toMatchObject({ status: 200 }), {
-    timeout: 30_000,
+    timeout: 90_000,
     interval: 50,
   });

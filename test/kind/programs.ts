@@ -15,7 +15,7 @@ const kubernetes: GoBuild = {
     package: `k8s.io/kubernetes/cmd/${name}`,
   })),
   ldflags: versionStamps,
-  takes: "about two minutes when Go has compiled them before, ten on two cores when not",
+  takes: "about one minute when Go has compiled them before, four on two idle cores when not",
   instead,
 };
 
@@ -40,7 +40,7 @@ const node: GoBuild = {
     { name: "pause", package: "./pause" },
     { name: "bounded-runc", package: "./bounded-runc" },
   ].map((program) => ({ ...program, module: nodeModule })),
-  takes: "about one minute when Go has compiled them before, four on two cores when not",
+  takes: "about one minute when Go has compiled them before, three on two idle cores when not",
   instead,
 };
 
@@ -54,7 +54,7 @@ export async function kindProgram(): Promise<string> {
   return join(await ensureGoPrograms(node), "kind");
 }
 
-/** Finds all programs in the cache, or builds them (20 minutes with an empty Go cache on two cores). */
+/** Finds all programs in the cache, or builds them (15 minutes with an empty Go cache on two idle cores). */
 export async function ensurePrograms(): Promise<Programs> {
   const controlPlane = await buildBinaries();
   const kubernetesFolder = await ensureGoPrograms(kubernetes);

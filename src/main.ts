@@ -5,7 +5,7 @@ import { type OperatorOptions, parseOptions, UsageError, VARIABLES } from "./ope
 import { choosePlace, kubeconfigHint, newStoreHint, type Place } from "./operator/place.ts";
 import { createProcess } from "./operator/process.ts";
 import { stopOnSignals } from "./operator/shutdown.ts";
-import { VERSION } from "./operator/version.ts";
+import { VERSION } from "./version.ts";
 
 /** Usage errors, as `sysexits` and most tools have it. */
 const USAGE = 2;

@@ -12,6 +12,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   "src/kube": ["src/api/meta.ts", "src/operator/events.ts"],
   "src/datastore": ["src/net", "src/api", "src/kube"],
   "src/ipam": ["src/net", "src/api", "src/datastore"],
+  "src/judgement": ["src/net", "src/api", "src/datastore", "src/ipam"],
+  "src/cli": ["src/net", "src/api", "src/kube", "src/datastore", "src/ipam", "src/judgement", "src/version.ts"],
   reconcilers: ["src/net", "src/api", "src/kube", "src/datastore", "src/ipam", "src/operator", "rbac"],
   rbac: ["src/api"],
 };

@@ -2,11 +2,11 @@
 import { isScalar, LineCounter, type ParsedNode, parseAllDocuments, visit, type YAMLError } from "yaml";
 import type { z } from "zod";
 import { INSTALLATION_API_VERSION, type Installation, installation, SINGLETON_NAME } from "../api/installation.ts";
+import { poolProblems } from "../api/pool-problems.ts";
 import { V3_API_VERSION, v3Schemas } from "../api/v3.ts";
 import type { Stored } from "../datastore/datastore.ts";
 import { CONFIG_RULES, configViolations, effectiveConfig } from "../ipam/config-rules.ts";
 import { keywordProblems } from "./manifest-keywords.ts";
-import { poolProblems } from "./manifest-pools.ts";
 import { type Judged, wordsFor } from "./manifest-words.ts";
 
 /** Kinds a manifest may hold. Blocks, affinities and handles are the library's own records, not a person's to write. */

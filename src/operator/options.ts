@@ -3,11 +3,11 @@
  * One table makes the command line, its help and docs/reference/operator-flags.md.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { VERSION } from "../version.ts";
 import { misspeltVariables, VARIABLE_PREFIX } from "./environment.ts";
 import { type FeatureGates, gatesText, parseFeatureGates } from "./feature-gates.ts";
 import { LOG_ENCODINGS, LOG_LEVELS, type LogEncoding, type LogLevel } from "./log.ts";
 import type { BindAddress } from "./probes.ts";
-import { VERSION } from "./version.ts";
 
 /** Where the data is kept: chosen by the operator (`auto`), one of the two API groups, or a file of its own. */
 export type DatastoreChoice = "auto" | "v1" | "v3" | { readonly embedded: string };

@@ -10,7 +10,7 @@ import { inventoryOf } from "../../judgement/inventory.ts";
 import { borrowedFrom } from "../../judgement/owners.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
 import { podName, type User, usesOf } from "../../judgement/uses.ts";
-import { VERSION } from "../../operator/version.ts";
+import { VERSION } from "../../version.ts";
 import { calicoUid } from "./calico-uid.ts";
 import type { Judged } from "./run.ts";
 

@@ -1,6 +1,6 @@
 /** Gathers the versions, and says where they do not fit together. */
 
-import { VERSION } from "../../operator/version.ts";
+import { VERSION } from "../../version.ts";
 import type { Output } from "../output.ts";
 import { type ClusterPlace, choosePlace, type PlaceOptions } from "../place.ts";
 import type { Session } from "../session.ts";

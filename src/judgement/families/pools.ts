@@ -1,10 +1,11 @@
 /** Pools and reservations as they are written. */
+
+import { poolProblems } from "../../api/pool-problems.ts";
 import { parseSelector } from "../../api/selector.ts";
 import type { IPPool } from "../../api/v3.ts";
 import type { Pool } from "../../ipam/pools.ts";
 import { parseAddress } from "../../net/address.ts";
 import { overlaps, parseCidr } from "../../net/cidr.ts";
-import { poolProblems } from "../../operator/manifest-pools.ts";
 import { family, nameOf, type Report } from "../finding.ts";
 import { edit } from "../mend.ts";
 

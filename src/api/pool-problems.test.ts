@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { ipPoolCidrRules, ipPoolRules } from "../api/ippool-rules.ts";
-import type { IPPoolSpec } from "../api/v3.ts";
-import { POOL_CHECKS, poolProblems } from "./manifest-pools.ts";
+import { ipPoolCidrRules, ipPoolRules } from "./ippool-rules.ts";
+import { POOL_CHECKS, poolProblems } from "./pool-problems.ts";
+import type { IPPoolSpec } from "./v3.ts";
 
 const pool = (spec: Partial<IPPoolSpec>): IPPoolSpec => ({ cidr: "10.0.0.0/16", ...spec });
 const loadBalancer = { allowedUses: ["LoadBalancer"] };

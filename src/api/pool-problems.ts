@@ -1,8 +1,9 @@
-/** The rules of an IP pool without a CEL engine: what the API server judges by CEL, for manifests of the embedded store. */
-import { ipPoolCidrRules, ipPoolRules } from "../api/ippool-rules.ts";
-import type { IPPoolSpec } from "../api/v3.ts";
+/** The rules of an IP pool without a CEL engine: what the API server judges by CEL. */
+
 import { parseAddress } from "../net/address.ts";
 import { type Cidr, overlaps, parseCidr } from "../net/cidr.ts";
+import { ipPoolCidrRules, ipPoolRules } from "./ippool-rules.ts";
+import type { IPPoolSpec } from "./v3.ts";
 
 /** A rule that a pool breaks, and the field that shows it. */
 export interface PoolProblem {

@@ -4,9 +4,10 @@ import { EMBEDDED_ONLY } from "./test/behaviour/files.ts";
 
 // Unit tests need nothing but Node; cluster tests (*.cluster.test.ts) talk to a real kube-apiserver and etcd,
 // which test/control-plane builds once or finds; end-to-end tests (*.e2e.test.ts) share a kind cluster of test/kind.
+// The library's crashes, lost races and random histories (test/ipam) need nothing but Node either, but a minute or two.
 // The library's own tests are unit tests on the embedded store, and run once more on a real API server in each
 // generation, one file after the other: a store is emptied for each test.
-const library = (flavour: Flavour) => ({
+const libraryOn = (flavour: Flavour) => ({
   test: {
     name: `library-${flavour}`,
     include: ["src/ipam/*.test.ts"],
@@ -28,11 +29,12 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["{src,reconcilers,rbac,scripts,test}/**/*.test.ts"],
-          exclude: ["**/*.{cluster,e2e}.test.ts", "**/node_modules/**"],
+          exclude: ["**/*.{cluster,e2e}.test.ts", "test/ipam/**", "**/node_modules/**"],
           testTimeout: 20_000,
           maxWorkers: 2,
         },
       },
+      { test: { name: "library", include: ["test/ipam/*.test.ts"], testTimeout: 60_000, maxWorkers: 2 } },
       {
         test: {
           name: "cluster",
@@ -57,8 +59,8 @@ export default defineConfig({
           fileParallelism: false,
         },
       },
-      library("v1"),
-      library("v3"),
+      libraryOn("v1"),
+      libraryOn("v3"),
     ],
   },
 });

@@ -3,19 +3,11 @@
  * none lets out what happened inside.
  */
 import { describe, expect, test } from "vitest";
-import {
-  errorOf,
-  failing,
-  type Meddler,
-  type Operation,
-  type World,
-  windowsReserve,
-  world,
-} from "../../test/support/ipam.ts";
-import { blockName } from "../api/names.ts";
-import type { IpamKind } from "../api/v3.ts";
-import { parseCidr } from "../net/cidr.ts";
-import { newBlock } from "./block.ts";
+import { blockName } from "../../src/api/names.ts";
+import type { IpamKind } from "../../src/api/v3.ts";
+import { newBlock } from "../../src/ipam/block.ts";
+import { parseCidr } from "../../src/net/cidr.ts";
+import { errorOf, failing, type Meddler, type Operation, type World, windowsReserve, world } from "../support/ipam.ts";
 
 const A = { affinityType: "host", host: "host-a" } as const;
 const CIDR = "10.0.0.0/26";

@@ -3,10 +3,10 @@
 import type { IPPool } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
 import { type Address, formatAddress, width } from "../net/address.ts";
-import { cidrOf } from "../net/cidr.ts";
+import { type Cidr, cidrOf } from "../net/cidr.ts";
 import { affinityText } from "./affinity.ts";
 import { commit, type Taker } from "./allocation.ts";
-import { addressFrom, type HostReservedAttr, ordinalOf } from "./block.ts";
+import { addressFrom, type HostReservedAttr, newBlock, ordinalOf } from "./block.ts";
 import { assign } from "./block-changes.ts";
 import { type Claimer, claimBlock, confirmedBlock, isOwn } from "./claim.ts";
 import type { IPAMConfig } from "./config.ts";
@@ -95,8 +95,19 @@ async function loadOrClaim(request: Request): Promise<LoadedBlock> {
   const address = addressFrom(ip);
   const around = { address, block: blockOf(pool, address) };
   const loaded = await loadBlockHolding(context, around, cooldownSeconds, { ...options, fresh: true });
-  if (!loaded) return claimBlock(context, request, around.block, options);
+  if (!loaded) {
+    refuseKeptBack(request, around.block);
+    return claimBlock(context, request, around.block, options);
+  }
   return isOwn(request, loaded) ? confirmedBlock(context, request, loaded, options) : loaded;
+}
+
+/** No block is claimed for an address that its host would keep back in it. @throws IpamError AlreadyExists */
+function refuseKeptBack({ args, owner, ip, reserved }: Request, cidr: Cidr): void {
+  if (!reserved) return;
+  const unused = { affinity: affinityText(owner), claimTime: new Date(0), sequenceNumber: 0n };
+  const block = newBlock({ cidr, reserved, ...unused });
+  assign(block, ordinalOf(block, addressFrom(ip))!, args);
 }
 
 function checkAffinity({ spec }: LoadedBlock["block"], owner: string): void {

@@ -80,16 +80,20 @@ async function findUsableBlock(search: Search, passed: ReadonlySet<string>): Pro
       const block = collect(stored, cooldownSeconds, context.clock());
       if (freeOrdinals(block, reservations).length === 0) continue;
       if (block.spec.affinity === affinityText(owner)) return { cidr, own: true, listed };
-      if (isEmpty(block)) reclaimable.push(block);
+      if (isEmpty(block) && leavesSome(search, cidr)) reclaimable.push(block);
     }
   }
   const cidr = await reclaimOne(search, reclaimable);
   return cidr && { cidr, own: false, listed: without(listed, cidr) };
 }
 
-/** Not where a block of another size is, and not where the host's reserve and reservations leave nothing. */
-function isWorthClaiming({ reserved, reservations }: Search, listed: ListedBlocks, cidr: Cidr): boolean {
-  if (overlapping(listed, cidr).length > 0) return false;
+/** Not where a block of another size is, and not where nothing could be handed out. */
+function isWorthClaiming(search: Search, listed: ListedBlocks, cidr: Cidr): boolean {
+  return overlapping(listed, cidr).length === 0 && leavesSome(search, cidr);
+}
+
+/** Whether a new block would have addresses besides the host's reserve and the reservations. */
+function leavesSome({ reserved, reservations }: Search, cidr: Cidr): boolean {
   if (!reserved) return true; // the walk leaves out what is wholly reserved
   const block = newBlock({ cidr, affinity: "", claimTime: new Date(0), sequenceNumber: 0n, reserved });
   return freeOrdinals(block, reservations).length > 0;

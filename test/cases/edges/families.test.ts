@@ -72,18 +72,20 @@ describe("a dual-stack cluster", () => {
   test.each([
     ["IPv4", "10.0.0.0/30", "fd00::/124", [4, 6], "10.0.0.0/30"],
     ["IPv6", "10.0.0.0/28", "fd00::/126", [6, 4], "fd00::/126"],
-  ] as const)("with %s exhausted: what there is, with the reason, and the other in full", async (family, ...rest) => {
-    const [cidr4, cidr6, [num4, num6], full] = rest;
-    await using w = await start(cidr4, cidr6);
-    const { v4, v6 } = await w.ipam.autoAssign({ ...ask, num4: num4 + 1, num6: num6 + 1, handleID: "h" });
-    const [short, whole] = family === "IPv4" ? [v4, v6] : [v6, v4];
-    expect([count(short), short!.numRequested]).toEqual([4, family === "IPv4" ? num4 + 1 : num6 + 1]);
-    expect(short!.msgs).toEqual([`No IPs available in pools: [${full}]`]);
-    expect([count(whole), whole!.msgs]).toEqual([whole!.numRequested, []]);
-    const again = await w.ipam.autoAssign({ ...ask, num4: 1, num6: 1, handleID: "again" });
-    expect([count(again.v4), count(again.v6)]).toEqual(family === "IPv4" ? [0, 1] : [1, 0]);
-    await expectSound(w);
-  });
+  ] as const)(
+    "with %s exhausted: what there is, with the reason, and the other in full",
+    async (family, cidr4, cidr6, [num4, num6], full) => {
+      await using w = await start(cidr4, cidr6);
+      const { v4, v6 } = await w.ipam.autoAssign({ ...ask, num4: num4 + 1, num6: num6 + 1, handleID: "h" });
+      const [short, whole] = family === "IPv4" ? [v4, v6] : [v6, v4];
+      expect([count(short), short!.numRequested]).toEqual([4, family === "IPv4" ? num4 + 1 : num6 + 1]);
+      expect(short!.msgs).toEqual([`No IPs available in pools: [${full}]`]);
+      expect([count(whole), whole!.msgs]).toEqual([whole!.numRequested, []]);
+      const again = await w.ipam.autoAssign({ ...ask, num4: 1, num6: 1, handleID: "again" });
+      expect([count(again.v4), count(again.v6)]).toEqual(family === "IPv4" ? [0, 1] : [1, 0]);
+      await expectSound(w);
+    },
+  );
 
   test("where IPv6 fails, the error has what IPv4 was given, and it can be released", async () => {
     await using w = await world({ pools: [["10.0.0.0/28", 30]], blockOrder: () => 0n });

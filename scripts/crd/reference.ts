@@ -43,11 +43,17 @@ function ipamPage(kind: IpamKind): string {
     [
       "## spec",
       table(fieldRows(forV3["spec"]!)),
-      ...(rules ? ["Rules the API server checks:", rules] : []),
+      ...(rules ? [rulesHeading(forV3["spec"]!), rules] : []),
       ...(differing.length ? [`## What \`${v1.group}/${v1.version}\` has otherwise`, table(differing)] : []),
       ...(forV3["status"] ? ["## status", table(fieldRows(forV3["status"]))] : []),
     ],
   );
+}
+
+/** CEL's `cidr()` came with 1.30, and new CRDs may use an expression one version later. */
+function rulesHeading(spec: object): string {
+  const since = JSON.stringify(spec).includes("isCIDR(") ? ", from Kubernetes 1.31 on" : "";
+  return `Rules the API server checks${since}:`;
 }
 
 function page(kind: IpamKind | "Installation", served: readonly Resource[], sections: readonly string[]): string {

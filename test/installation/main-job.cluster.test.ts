@@ -149,11 +149,11 @@ describe.each(["v1", "v3"] as const)("the main job on %s", (generation) => {
     expect(status?.fields).toContainEqual({ name: "strictAffinity", value: "true", source: "Installation" });
   });
 
-  it("drift is put back, and its author named", async () => {
+  it("drift is put back within a second, and its author named", async () => {
     await user.enforce({ strictAffinity: true, maxBlocksPerHost: 8 });
     await succeeded();
     await user.patch({ maxBlocksPerHost: 3 });
-    await expect.poll(async () => (await user.spec())?.maxBlocksPerHost).toBe(8);
+    await expect.poll(async () => (await user.spec())?.maxBlocksPerHost, { timeout: 1000 }).toBe(8);
     await expect
       .poll(user.events)
       .toContainEqual(

@@ -222,12 +222,12 @@ class Watch implements ClusterWatch {
   }
 
   async #definitionChanged(name: string): Promise<void> {
-    if (this.choice === undefined) {
-      if (name === definitionOf("v1") || name === definitionOf("v3")) await this.kinds.refresh();
-    } else if (name === definitionOf(this.choice.generation)) {
-      await this.#readServedFields();
-      this.#options.onChange();
-    }
+    if (name !== definitionOf("v1") && name !== definitionOf("v3")) return;
+    if (this.choice === undefined) return this.kinds.refresh();
+    // The choice stays; the roles cover every group that is served.
+    if (name !== definitionOf(this.choice.generation)) return this.#options.onServed();
+    await this.#readServedFields();
+    this.#options.onChange();
   }
 
   /** An API that an aggregated server serves has no definition: all fields are then assumed. */

@@ -5,7 +5,8 @@ import { startControlPlane } from "../control-plane/control-plane.ts";
 /** Starts the server for the first project that asks; its teardown stops it. */
 export default async function setup({ vitest }: TestProject): Promise<(() => Promise<void>) | undefined> {
   const root = vitest.getRootProject();
-  if (root.getProvidedContext().libraryCluster) return undefined;
+  const { libraryCluster } = root.getProvidedContext();
+  if (libraryCluster) return undefined;
   const cluster = await startControlPlane({ crds: "both" });
   const { server, caData, kubeconfig, adminToken } = cluster;
   root.provide("libraryCluster", { server, caData, kubeconfig, adminToken });

@@ -28,7 +28,8 @@ export function createWatches(): WatchFaults & {
 } {
   const open = new Set<OpenWatch>();
   let stalling: Match[] = [];
-  const selected = (match: Match) => [...open].filter(({ request }) => matches(match, request));
+  const selected = (match: Match) =>
+    [...open].filter(({ request, toClient }) => !toClient.writableEnded && matches(match, request));
   return {
     pass(request, fromServer, toClient) {
       const watch = { request, toClient, stalled: stalling.some((match) => matches(match, request)) };
@@ -54,14 +55,18 @@ export function createWatches(): WatchFaults & {
   };
 }
 
-/** Chunk by chunk, so that an event leaves when it comes; an end or a failure is passed on alike. */
+/**
+ * Chunk by chunk, so that an event leaves when it comes; an end or a failure is passed on alike. What the server still
+ * says on a watch that was cut is lost: one cut cleanly stays open until the client has read its end.
+ */
 function relay(fromServer: IncomingMessage, watch: OpenWatch): void {
-  const unlessStalled = (action: () => void) => {
-    if (!watch.stalled) action();
+  const { toClient } = watch;
+  const whilePassing = (action: () => void) => {
+    if (!watch.stalled && !toClient.writableEnded) action();
   };
-  fromServer.on("data", (chunk) => unlessStalled(() => watch.toClient.write(chunk)));
-  fromServer.on("end", () => unlessStalled(() => watch.toClient.end()));
-  fromServer.on("error", () => unlessStalled(() => watch.toClient.destroy()));
+  fromServer.on("data", (chunk) => whilePassing(() => toClient.write(chunk)));
+  fromServer.on("end", () => whilePassing(() => toClient.end()));
+  fromServer.on("error", () => whilePassing(() => toClient.destroy()));
 }
 
 function cut(toClient: ServerResponse, { midLine = false, clean = false }: { midLine?: boolean; clean?: boolean }) {

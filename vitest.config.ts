@@ -32,6 +32,7 @@ export default defineConfig({
           exclude: ["**/*.{cluster,e2e}.test.ts", "test/ipam/**", "**/node_modules/**"],
           testTimeout: 20_000,
           maxWorkers: 2,
+          isolate: false, // one process for many files: modules are loaded once
         },
       },
       { test: { name: "library", include: ["test/ipam/*.test.ts"], testTimeout: 60_000, maxWorkers: 2 } },

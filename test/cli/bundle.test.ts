@@ -9,7 +9,7 @@ import { NOW, sound } from "./sound.ts";
 const call = { signal: new AbortController().signal, now: () => NOW, env: {} };
 
 async function roundTrip(snapshot: Snapshot, name: string): Promise<Snapshot> {
-  const path = await scratchFile(name);
+  const path = scratchFile(name);
   await writeBundle(snapshot, path, call.signal);
   return readBundle(path, call);
 }
@@ -100,7 +100,7 @@ it.each([["show"], ["show", "--blocks"], ["show", "--node", "node-a"], ["show", 
 
 describe("the verb", () => {
   it.each(["taken.bundle", "taken.bundle.gz"])("writes %s, which the others read", async (name) => {
-    const path = await scratchFile(name);
+    const path = scratchFile(name);
     const ran = await ipamctl(["bundle", path], { stored: sound });
     expect(ran).toMatchObject({ code: 0, stdout: "", stderr: "wrote 4 blocks, 5 handles and 0 pods\n" });
     expect(await ipamctl(["show", "--bundle", path])).toEqual(await ipamctl(["show"], { stored: sound }));
@@ -108,7 +108,7 @@ describe("the verb", () => {
 
   it("writes to standard output", async () => {
     const ran = await ipamctl(["bundle", "-"], { stored: sound });
-    const path = await scratchFile("piped.bundle");
+    const path = scratchFile("piped.bundle");
     await writeFile(path, ran.stdout);
     expect((await readBundle(path, call)).blocks).toHaveLength(4);
   });

@@ -100,7 +100,7 @@ describe("forms", () => {
 
 describe("--report", () => {
   it("has calicoctl's form: every address, and the handles that nobody needs", async () => {
-    const path = await scratchFile("report.json");
+    const path = scratchFile("report.json");
     const uid = "41cb1fde-57e7-42c0-a73b-0acaf38c7737";
     const ghost = {
       ...handle("Ghost", { "10.0.0.0/30": 1 }),
@@ -150,7 +150,7 @@ describe("--report", () => {
     ["30316465-6365-4463-ad63-3564622d3638", "0c8c26a6-c6a6-44c6-adc6-ac2646b46c1c"],
   ])("shows the UID %s of a v1 object as Calico does", async (uid, shown) => {
     expect([calicoUid(uid), calicoUid(shown)]).toEqual([shown, uid]);
-    const path = await scratchFile("v1.json");
+    const path = scratchFile("v1.json");
     const ghost = { ...handle("ghost", { "10.0.0.0/30": 1 }), metadata: { name: "ghost", uid, resourceVersion: "1" } };
     const snapshot = { ...sound, datastore: "crd.projectcalico.org/v1", handles: [...sound.handles, ghost] };
     await ipamctl(["check", "--report", path], { snapshot });

@@ -1,8 +1,7 @@
 /** Runs `ipamctl` within the test, as a command line would: text in, streams and exit code out. */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll } from "vitest";
 import { runProgram } from "../../src/cli/program.ts";
 import type { Io } from "../../src/cli/session.ts";
 import { writeBundle } from "../../src/cli/snapshot/bundle.ts";
@@ -25,16 +24,19 @@ export interface RunOptions extends Partial<Pick<Io, "now" | "signal" | "env">> 
 }
 
 const signal = new AbortController().signal;
-let folder: Promise<string> | undefined;
+let folder: string | undefined;
 let bundles = 0;
-afterAll(async () => {
-  if (folder) await rm(await folder, { recursive: true });
-});
 
-/** A file name that nothing uses, in a folder that is gone after the tests. */
-export async function scratchFile(name: string): Promise<string> {
-  folder ??= mkdtemp(join(tmpdir(), "ipamctl-"));
-  return join(await folder, name);
+/** A file name that nothing uses, in a folder that is gone after the tests: test files share this process, so at its end. */
+export function scratchFile(name: string): string {
+  folder ??= scratchFolder();
+  return join(folder, name);
+}
+
+function scratchFolder(): string {
+  const made = mkdtempSync(join(tmpdir(), "ipamctl-"));
+  process.on("exit", () => rmSync(made, { recursive: true, force: true }));
+  return made;
 }
 
 /** `ipamctl("show", "--ip", "10.0.0.1")`: the program never looks at this machine's own cluster. */
@@ -59,14 +61,14 @@ export async function ipamctl(args: readonly string[], options: RunOptions = {})
 }
 
 export async function bundleOf(snapshot: Snapshot): Promise<string> {
-  const path = await scratchFile(`${bundles++}.bundle`);
+  const path = scratchFile(`${bundles++}.bundle`);
   await writeBundle(snapshot, path, signal);
   return path;
 }
 
 /** The file of an embedded store with the snapshot's IPAM objects. */
 export async function storeOf(snapshot: Snapshot): Promise<string> {
-  const path = await scratchFile(`${bundles++}.db`);
+  const path = scratchFile(`${bundles++}.db`);
   const store = openEmbedded(path);
   const { pools, reservations, configurations, blocks, affinities, handles } = snapshot;
   for (const object of [...pools, ...reservations, ...configurations, ...blocks, ...affinities, ...handles]) {

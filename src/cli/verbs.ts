@@ -6,5 +6,6 @@ import { completion } from "./verbs/completion.ts";
 import { explain } from "./verbs/explain.ts";
 import { show } from "./verbs/show.ts";
 import { version } from "./verbs/version.ts";
+import { why } from "./verbs/why.ts";
 
-export const VERBS: readonly Verb[] = [show, check, explain, bundle, version, completion];
+export const VERBS: readonly Verb[] = [show, why, check, explain, bundle, version, completion];

@@ -40,6 +40,7 @@ export const podFacts = z.object({
   addresses: z.array(z.string()).describe("Of every interface that is known, canonical; none on the host's network."),
   vm: z.string().optional().describe("The KubeVirt VM that the pod runs."),
   askedPools: z.array(z.string()).optional().describe("Pools that its annotations ask for, by name or CIDR."),
+  askedAddresses: z.array(z.string()).optional().describe("Addresses that its annotation asks for."),
 });
 export type PodFacts = Readonly<z.infer<typeof podFacts>>;
 

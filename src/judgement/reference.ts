@@ -1,6 +1,7 @@
 /** The reference page of the codes, from the registry. */
 import { FAMILIES } from "./codes.ts";
 import type { CodeRow } from "./finding.ts";
+import { CAUSES } from "./why/codes.ts";
 
 /** The page by its path. */
 export function generateFindingsReference(): Map<string, string> {
@@ -12,6 +13,14 @@ export function generateFindingsReference(): Map<string, string> {
     "or something will fail. `info`: untidy, and harmless. Codes that are looked at twice compare objects which are written",
     "one after the other: seen once, they may be a change under way.",
     ...FAMILIES.flatMap(({ title, codes }) => ["", `## ${title}`, ...Object.entries(codes).flatMap(section)]),
+    "",
+    "## Causes of `ipamctl why`",
+    "",
+    "Why a pod gets no address; the same code as a finding's means the same.",
+    "",
+    "| cause | what | meaning |",
+    "|---|---|---|",
+    ...Object.entries(CAUSES).map(([code, { title, means }]) => `| ${code} | ${title} | ${means} |`),
     "",
   ];
   return new Map([["docs/reference/findings.md", page.join("\n")]]);

@@ -1,6 +1,7 @@
 /** Explains codes from the registry that the judgement reports by. */
 import { CODES } from "../../judgement/codes.ts";
 import type { CodeRow } from "../../judgement/finding.ts";
+import { CAUSES } from "../../judgement/why/codes.ts";
 import { nearest } from "../nearest.ts";
 import { listing, type Output } from "../output.ts";
 import type { Session } from "../session.ts";
@@ -18,9 +19,16 @@ interface Explanation extends Pick<CodeRow, "severity" | "title" | "means"> {
 
 export async function run(session: Session, { arguments: [code] }: Given): Promise<undefined> {
   const all = Object.entries(CODES).map(([name, row]) => explanation(name, row));
-  await session.print(
-    code === undefined ? listing("CodeList", all, COLUMNS, (row) => row.code) : explained(named(code, all)),
-  );
+  if (code === undefined) await session.print(listing("CodeList", all, COLUMNS, (row) => row.code));
+  else await session.print(causeExplained(code) ?? explained(named(code, all)));
+}
+
+/** Causes of `why` that are no findings of `check`. */
+function causeExplained(asked: string): Output | undefined {
+  const [code, row] = Object.entries(CAUSES).find(([name]) => name.toLowerCase() === asked.toLowerCase()) ?? [];
+  if (code === undefined || row === undefined || Object.hasOwn(CODES, code)) return undefined;
+  const text = () => `${code} (cause of \`why\`): ${row.title}\n\n${row.means}\n`;
+  return { kind: "Cause", value: { code, ...row }, names: [code], text };
 }
 
 function named(code: string, all: readonly Explanation[]): Explanation {
@@ -30,7 +38,7 @@ function named(code: string, all: readonly Explanation[]): Explanation {
 }
 
 export function unknownCode(code: string): UsageError {
-  const guess = nearest(code, Object.keys(CODES));
+  const guess = nearest(code, [...Object.keys(CODES), ...Object.keys(CAUSES)]);
   return new UsageError(`there is no finding with the code '${code}'${guess ? `: did you mean ${guess}?` : "."}`);
 }
 

@@ -12,7 +12,7 @@ import {
   TUNNEL_ANNOTATIONS,
 } from "../../judgement/facts.ts";
 import { canonicalAddress } from "../../net/address.ts";
-import { namedPools, podAddresses } from "./pod-addresses.ts";
+import { namedAddresses, namedPools, podAddresses } from "./pod-addresses.ts";
 
 type Texts = Readonly<Record<string, string>>;
 type NodeStatus = {
@@ -62,7 +62,7 @@ export function podFacts(pod: KubeObject): PodFacts {
   const { nodeName, hostNetwork } = (pod.spec ?? {}) as PodSpec;
   const { phase = "Unknown" } = (pod.status ?? {}) as { readonly phase?: string };
   const vm = labels?.["vm.kubevirt.io/name"];
-  const askedPools = namedPools(annotations);
+  const [askedPools, askedAddresses] = [namedPools(annotations), namedAddresses(annotations)];
   return {
     namespace,
     name,
@@ -75,6 +75,7 @@ export function podFacts(pod: KubeObject): PodFacts {
     ...(deletionTimestamp && { terminating: true }),
     ...(vm && { vm }),
     ...(askedPools && { askedPools }),
+    ...(askedAddresses && { askedAddresses }),
   };
 }
 

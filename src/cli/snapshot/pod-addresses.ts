@@ -38,11 +38,20 @@ function networkAddresses(annotations: Texts): string[] {
 
 /** Pools that annotations ask for, by name or CIDR; undefined where they ask for none. */
 export function namedPools(annotations: Texts = {}): string[] | undefined {
-  const named = ["cni.projectcalico.org/ipv4pools", "cni.projectcalico.org/ipv6pools"].flatMap((key) => {
+  return listed(annotations, ["cni.projectcalico.org/ipv4pools", "cni.projectcalico.org/ipv6pools"]);
+}
+
+/** Addresses that a pod's annotation asks for; undefined where it asks for none. */
+export function namedAddresses(annotations: Texts = {}): string[] | undefined {
+  return listed(annotations, ["cni.projectcalico.org/ipAddrs"]);
+}
+
+function listed(annotations: Texts, keys: readonly string[]): string[] | undefined {
+  const texts = keys.flatMap((key) => {
     const list = annotations[key] === undefined ? [] : parsed(annotations[key]);
-    return Array.isArray(list) ? list.filter((pool) => typeof pool === "string") : [];
+    return Array.isArray(list) ? list.filter((text) => typeof text === "string") : [];
   });
-  return named.length > 0 ? named : undefined;
+  return texts.length > 0 ? texts : undefined;
 }
 
 /** Annotations are anybody's text. */

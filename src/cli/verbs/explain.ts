@@ -3,8 +3,8 @@ import { OUTPUT_FLAGS, type Verb } from "../verb.ts";
 
 export const explain: Verb = {
   name: "explain",
-  summary: "Explain a finding of `check` by its code: what it means, what comes of it, what mends it.",
-  arguments: [{ name: "[code]", help: "Code of a finding; every code when absent." }],
+  summary: "Explain a finding of `check`, or a cause of `why`, by its code.",
+  arguments: [{ name: "[code]", help: "Its code; every finding's when absent." }],
   flags: OUTPUT_FLAGS,
   examples: [
     { command: "explain LeakedAddress", does: "What is a leaked address, and what is to be done?" },

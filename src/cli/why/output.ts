@@ -1,0 +1,77 @@
+/** The answer for people: one line, then the causes with what mends each, then what it rests on. */
+import { disabledBecause } from "../../ipam/pools.ts";
+import type { Inventory } from "../../judgement/inventory.ts";
+import type { FamilyVerdict } from "../../judgement/why/causes.ts";
+import type { Cause } from "../../judgement/why/codes.ts";
+import type { Holding } from "../../judgement/why/room.ts";
+import type { Output } from "../output.ts";
+import { fieldsText } from "../table.ts";
+import { visible } from "../visible.ts";
+import type { WhyReport } from "./report.ts";
+
+export function whyOutput(report: WhyReport, inventory: Inventory): Output {
+  const { families, ...known } = report;
+  const value = { ...known, families: families.map((verdict) => familyValue(verdict, inventory)) };
+  return {
+    kind: "Why",
+    value,
+    names: report.causes.map(({ code, family }) => [code, family].filter(Boolean).join(" ")),
+    text: () => [`${visible(report.summary)}\n`, causesText(report.causes), restsOn(report, inventory)].join(""),
+  };
+}
+
+function familyValue({ family, causes, room }: FamilyVerdict, { cap }: Inventory) {
+  const { usable, own, others, counted, dangling, claimable } = room;
+  return {
+    family,
+    pools: usable.map(({ name }) => name),
+    blocks: { counted, limit: cap, dangling, ...holdingValue(own) },
+    othersBlocks: holdingValue(others),
+    claimable,
+    causes: causes.map(({ code }) => code),
+  };
+}
+
+const holdingValue = ({ blocks: _blocks, ...counts }: Holding) => counts;
+
+function causesText(causes: readonly Cause[]): string {
+  return causes.map(({ code, family, message, command }) => paragraph([family, code], message, command)).join("");
+}
+
+function paragraph(heading: readonly (string | undefined)[], message: string, command: string): string {
+  const lines = [heading.filter(Boolean).join(" "), `  ${message}`, `  next: ${command}`];
+  return `\n${lines.map((line) => `${visible(line)}\n`).join("")}`;
+}
+
+function restsOn({ node, families, events, askedPools }: WhyReport, inventory: Inventory): string {
+  const { config } = inventory;
+  if (families.length === 0 && events.length === 0) return "";
+  const fields: [string, string][] = families.flatMap((verdict) => familyFields(verdict, node ?? "", inventory));
+  const settings = `strictAffinity ${config.strictAffinity}, autoAllocateBlocks ${config.autoAllocateBlocks}, ipCooldownSeconds ${config.ipCooldownSeconds}`;
+  if (askedPools) fields.push(["Asked for", askedPools.join(", ")]);
+  if (families.length > 0) fields.push(["Configuration", settings]);
+  for (const { lastSeen, count, message } of events) fields.push([`Event ${lastSeen}`, `${count} times: ${message}`]);
+  return `\n${fieldsText(fields)}`;
+}
+
+function familyFields({ family, room }: FamilyVerdict, node: string, inventory: Inventory): [string, string][] {
+  const { own, others, counted, usable } = room;
+  const pools = inventory.pools.filter(({ cidr }) => `IPv${cidr.version}` === family);
+  return [
+    [`${family} blocks`, `${counted} of at most ${inventory.cap} of ${node}: ${holdingText(own)}`],
+    [`${family} elsewhere`, `${others.blocks.length} blocks of others in its pools: ${holdingText(others)}`],
+    ...pools.map((pool): [string, string] => {
+      const { nodeSelector = "", allowedUses } = { allowedUses: pool.allowedUses, ...pool.source.spec };
+      const may = usable.includes(pool) ? "may be drawn from" : (disabledBecause(pool) ?? "is not for it");
+      const words = [`uses ${allowedUses?.join(", ")}`, `selects ${nodeSelector || "all()"}`];
+      return [`Pool ${pool.name}`, `${pool.source.spec.cidr} ${may}; ${words.join("; ")}`];
+    }),
+  ];
+}
+
+function holdingText({ addresses, free, cooling, reserved, nextFree }: Holding): string {
+  const parts = [`${free} of ${addresses} addresses free`];
+  if (cooling > 0) parts.push(`${cooling} cooling down, the next free at ${nextFree}`);
+  if (reserved > 0) parts.push(`${reserved} reserved`);
+  return parts.join(", ");
+}

@@ -1,0 +1,117 @@
+/** Why there is no address: the closed list, with what each means. Codes that `check` has too mean the same. */
+
+export interface CauseRow {
+  readonly title: string;
+  /** What it means, and how it comes about. */
+  readonly means: string;
+}
+
+export const CAUSES = {
+  DatastoreLocked: {
+    title: "Calico's datastore is locked",
+    means: "While `datastoreReady` is false, Calico gives no pod an address.",
+  },
+  InvalidConfiguration: {
+    title: "The IPAM configuration breaks a rule",
+    means: "Fields that exclude each other: nothing is allocated, or only by programs that do not look.",
+  },
+  NodeUnknown: {
+    title: "There is no such node",
+    means: "A node gets its first block only if it exists under the name that Calico knows it by.",
+  },
+  NoPool: {
+    title: "There is no pool of the family",
+    means: "Pods get an address of a family only from a pool of that family.",
+  },
+  PoolsClosed: {
+    title: "Every pool of the family is closed",
+    means: "Disabled, being deleted, not allocatable, or cut into blocks that Calico does not have.",
+  },
+  AskedPoolMissing: {
+    title: "A pool that was asked for is not there, or closed",
+    means: "The pod's or its namespace's annotation names pools; where one of them cannot be used, no other is tried.",
+  },
+  OnlyManualPools: {
+    title: "Every pool is only for those who ask for it",
+    means: "Pools with assignmentMode Manual are drawn from only where an annotation names them.",
+  },
+  UnreadableSelector: {
+    title: "A pool's selector cannot be read",
+    means: "One selector that is none stops allocation from all pools.",
+  },
+  NodeNotSelected: {
+    title: "No pool with room selects the node",
+    means: "The nodeSelector of a pool says which nodes draw from it; the node's labels do not match.",
+  },
+  NamespaceNotSelected: {
+    title: "No pool selects the namespace",
+    means: "The namespaceSelector of a pool says whose pods draw from it; the namespace's labels do not match.",
+  },
+  UseNotAllowed: {
+    title: "No pool is for pods",
+    means: "A pool whose allowedUses lack Workload gives pods no address.",
+  },
+  DanglingAffinity: {
+    title: "Affinities to blocks that do not exist count towards the node's limit",
+    means: "The node is at its limit of blocks only because of them.",
+  },
+  AffinityOfGoneNode: {
+    title: "Nodes that are gone hold the blocks that have room",
+    means: "With strict affinity nobody else may use them, and no block is left to claim.",
+  },
+  LeakedAddress: {
+    title: "Addresses are allocated to who is gone",
+    means: "There would be an address if they were released.",
+  },
+  MalformedBlock: {
+    title: "Blocks of the node cannot be used",
+    means: "They contradict themselves: nothing is handed out of them.",
+  },
+  BlockCapReached: {
+    title: "The node may own no more blocks, and those it owns are full",
+    means: "The limit is maxBlocksPerHost, or 20 where none is set. Calico does not borrow at the limit.",
+  },
+  NoClaimAllowed: {
+    title: "No node may claim a block",
+    means: "autoAllocateBlocks is false, and the blocks that the node owns are full.",
+  },
+  StrictAffinity: {
+    title: "Only other nodes' blocks have room",
+    means: "With strictAffinity a node uses its own blocks only, and no block is left to claim.",
+  },
+  CoolingDown: {
+    title: "Addresses cool down",
+    means: "They were released, and are free again after ipCooldownSeconds.",
+  },
+  Reserved: {
+    title: "What is free is reserved",
+    means: "Addresses of an IPReservation are not handed out by themselves.",
+  },
+  PoolExhausted: {
+    title: "The pools are full",
+    means: "Every address that the node could get is in use.",
+  },
+  AddressTaken: {
+    title: "An address that was asked for cannot be given",
+    means: "The pod's annotation names an address that another has, or that is in no pool.",
+  },
+  OtherIPAM: {
+    title: "Another IPAM plugin gives out the addresses",
+    means: "The node's CNI configuration names host-local: addresses come from the node's podCIDR, and not from pools.",
+  },
+  NotAddresses: {
+    title: "The pod's network failed before an address was asked for",
+    means: "The CNI plugin was missing, or could not reach the API server.",
+  },
+} as const satisfies Readonly<Record<string, CauseRow>>;
+export type CauseCode = keyof typeof CAUSES;
+
+/** One reason, as it is here and now. */
+export interface Cause {
+  readonly code: CauseCode;
+  readonly family?: "IPv4" | "IPv6";
+  /** A clause that follows "because": what is so, with the values found. */
+  readonly message: string;
+  /** What to run. */
+  readonly command: string;
+}

@@ -1,0 +1,73 @@
+/** Which pools the next address may come from; where there is none, why. */
+import { isIpamError } from "../../ipam/errors.ts";
+import { choosePools } from "../../ipam/pool-choice.ts";
+import { isEnabled, type Pool } from "../../ipam/pools.ts";
+import { selectsNamespace, selectsNode } from "../../ipam/selection.ts";
+import type { IpVersion } from "../../net/address.ts";
+import type { Inventory } from "../inventory.ts";
+import { type Asking, requestedPools } from "./asking.ts";
+import type { Cause, CauseCode } from "./codes.ts";
+
+export interface Chosen {
+  readonly usable: readonly Pool[];
+  /** Set where none is usable. */
+  readonly refusal?: Pick<Cause, "code" | "message" | "command">;
+}
+
+interface Labelled {
+  readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+}
+
+/** The library itself chooses; where it finds none, its words say why of each pool, and the code which kind of why. */
+export function chosenPools(inventory: Inventory, asking: Asking, version: IpVersion): Chosen {
+  const { pools } = inventory;
+  const { node, namespace } = labelled(inventory, asking);
+  const requested = requestedPools(inventory, asking, version);
+  const query = { version, requested, host: asking.host, node, namespace, use: "Workload" };
+  try {
+    return { usable: choosePools(pools, query).usable };
+  } catch (error) {
+    if (!isIpamError(error)) throw error;
+    const code = refusalCode(inventory, asking, version);
+    const message = [error.message, ...(error.details ?? [])].join("; ");
+    return { usable: [], refusal: { code, message, command: commandFor(code, asking) } };
+  }
+}
+
+/** Labels of what the snapshot does not know are none, as to the library. */
+export function labelled({ snapshot }: Inventory, { host, namespace }: Asking) {
+  const node = snapshot.nodes?.find(({ name }) => name === host);
+  const space = snapshot.namespaces?.find(({ name }) => name === namespace);
+  const of = (labels: Readonly<Record<string, string>> = {}): Labelled => ({ metadata: { labels } });
+  return { node: of(node?.labels), namespace: of(space?.labels) };
+}
+
+/** The first sieve that leaves no pool. */
+function refusalCode(inventory: Inventory, asking: Asking, version: IpVersion): CauseCode {
+  const { node, namespace } = labelled(inventory, asking);
+  const family = inventory.pools.filter(({ cidr }) => cidr.version === version);
+  const enabled = family.filter(isEnabled);
+  if (family.length === 0) return "NoPool";
+  if (enabled.length === 0) return "PoolsClosed";
+  const requested = requestedPools(inventory, asking, version);
+  if (requested.length > 0) return isMissing(requested, enabled) ? "AskedPoolMissing" : "UseNotAllowed";
+  const automatic = enabled.filter(({ source }) => (source.spec.assignmentMode ?? "Automatic") === "Automatic");
+  if (automatic.length === 0) return "OnlyManualPools";
+  try {
+    const ofNode = automatic.filter(({ source }) => selectsNode(source, node));
+    if (ofNode.length === 0) return "NodeNotSelected";
+    return ofNode.some(({ source }) => selectsNamespace(source, namespace)) ? "UseNotAllowed" : "NamespaceNotSelected";
+  } catch (error) {
+    if (isIpamError(error, "MalformedObject")) return "UnreadableSelector";
+    throw error;
+  }
+}
+
+const isMissing = (requested: readonly string[], enabled: readonly Pool[]) =>
+  requested.some((cidr) => !enabled.some(({ source }) => source.spec.cidr === cidr));
+
+function commandFor(code: CauseCode, { host, namespace }: Asking): string {
+  if (code === "NodeNotSelected") return `kubectl get node ${host} --show-labels`;
+  if (code === "NamespaceNotSelected" && namespace) return `kubectl get namespace ${namespace} --show-labels`;
+  return "ipamctl show -o wide";
+}

@@ -1,0 +1,117 @@
+/** How much room a node has in the pools it may draw from: in its own blocks, in ranges to claim, in blocks of others. */
+import type { IPAMBlock } from "../../api/v3.ts";
+import { collect, freeOrdinals, isEmpty } from "../../ipam/block.ts";
+import { blocksInOrder, hashedOrder } from "../../ipam/block-order.ts";
+import { problemOf, rangeNamed } from "../../ipam/block-problem.ts";
+import { EMPTY_BLOCK_MIN_RECLAIM_AGE_MS } from "../../ipam/new-block.ts";
+import { type Pool, poolAround } from "../../ipam/pools.ts";
+import { utilizationOf } from "../../ipam/utilization.ts";
+import { addressSet, touches } from "../../net/address-set.ts";
+import { type Cidr, parseCidr, size } from "../../net/cidr.ts";
+import { freeAt, type Inventory } from "../inventory.ts";
+import { rowOwnerText } from "../owners.ts";
+
+/** What some blocks hold, as time has left them. */
+export interface Holding {
+  readonly blocks: readonly IPAMBlock[];
+  readonly addresses: number;
+  readonly free: number;
+  /** Free, but for a reservation. */
+  readonly reserved: number;
+  readonly cooling: number;
+  /** When the first of those is free: RFC 3339. */
+  readonly nextFree?: string;
+}
+
+export interface Room {
+  readonly usable: readonly Pool[];
+  /** The node's sound blocks. */
+  readonly own: Holding;
+  /** Names of the node's blocks that contradict themselves. */
+  readonly broken: readonly string[];
+  /** Sound blocks of others, and of nobody. */
+  readonly others: Holding;
+  /** Blocks that count towards the limit: owned, or claimed by an affinity in whatever state. */
+  readonly counted: number;
+  /** Of those, ranges that an affinity claims and no block is at. */
+  readonly dangling: readonly string[];
+  /** Whether there is a range to claim, or an empty block of another that is old enough to be taken over. */
+  readonly claimable: boolean;
+  /** Addresses of the pools that only a reservation keeps from being handed out. */
+  readonly reservedUnused: bigint;
+  /** Of the pools. */
+  readonly capacity: bigint;
+}
+
+export function roomIn(inventory: Inventory, host: string, usable: readonly Pool[], now: Date): Room {
+  const inside = inventory.blocks.filter(({ spec }) => isWithin(usable, parseCidr(spec.cidr)));
+  const [sound, broken] = [inside.filter((block) => !problemOf(block)), inside.filter((block) => problemOf(block))];
+  const isOwn = ({ spec }: IPAMBlock) => spec.affinity === `host:${host}`;
+  const collected = sound.map((block) => collect(block, inventory.config.ipCooldownSeconds, now));
+  const [own, others] = [collected.filter(isOwn), collected.filter((block) => !isOwn(block))];
+  const claims = claimedBy(inventory, host, usable);
+  const existing = new Set(inside.map(({ spec }) => spec.cidr));
+  return {
+    usable,
+    own: holding(own, inventory),
+    others: holding(others, inventory),
+    broken: broken.filter(isOwn).map(({ metadata }) => metadata.name),
+    counted: new Set([...claims, ...own.map(({ spec }) => spec.cidr)]).size,
+    dangling: claims.filter((cidr) => !existing.has(cidr)),
+    claimable: hasUnclaimed(inventory, usable) || others.some((block) => isForTheTaking(block, inventory, now)),
+    reservedUnused: usable.length === 0 ? 0n : reservedUnused(inventory, usable),
+    capacity: usable.reduce((sum, { cidr }) => sum + size(cidr), 0n),
+  };
+}
+
+const isWithin = (pools: readonly Pool[], range: Cidr | undefined) =>
+  range !== undefined && poolAround(pools, range) !== undefined;
+
+function claimedBy({ affinities }: Inventory, host: string, usable: readonly Pool[]): string[] {
+  const rows = affinities.filter((row) => rowOwnerText(row) === `host:${host}`);
+  return rows.map(({ spec }) => spec.cidr).filter((cidr) => isWithin(usable, parseCidr(cidr)));
+}
+
+function holding(blocks: readonly IPAMBlock[], inventory: Inventory): Holding {
+  const sum = (count: (block: IPAMBlock) => number) => blocks.reduce((total, block) => total + count(block), 0);
+  const free = sum((block) => freeOrdinals(block, inventory.reserved).length);
+  const times = blocks.flatMap(({ spec }) =>
+    spec.allocations.flatMap((index) => (index === null ? undefined : spec.attributes[index]?.releasedAt) ?? []),
+  );
+  return {
+    blocks,
+    addresses: sum(({ spec }) => spec.allocations.length),
+    free,
+    reserved: sum(({ spec }) => spec.unallocated.length) - free,
+    cooling: times.length,
+    ...(times.length > 0 && {
+      nextFree: freeAt(inventory, times.sort()[0]!),
+    }),
+  };
+}
+
+/** A range of the pools where no block is, sound or not. */
+function hasUnclaimed({ snapshot, blocks, reserved }: Inventory, usable: readonly Pool[]): boolean {
+  const unread = snapshot.malformed.flatMap(({ kind, name }) => (kind === "IPAMBlock" ? (rangeNamed(name) ?? []) : []));
+  const taken = addressSet([...blocks.flatMap(({ spec }) => parseCidr(spec.cidr) ?? []), ...unread]);
+  return usable.some((pool) => {
+    for (const range of blocksInOrder(pool, "", hashedOrder, reserved)) if (!touches(taken, range)) return true;
+    return false;
+  });
+}
+
+function isForTheTaking(block: IPAMBlock, { reserved }: Inventory, now: Date): boolean {
+  const since = block.spec.affinityClaimTime;
+  const age = since === undefined ? Number.POSITIVE_INFINITY : now.getTime() - Date.parse(since);
+  return isEmpty(block) && freeOrdinals(block, reserved).length > 0 && age >= EMPTY_BLOCK_MIN_RECLAIM_AGE_MS;
+}
+
+/** Addresses of the pools that only a reservation keeps from being handed out. */
+function reservedUnused({ snapshot, blocks, reserved }: Inventory, usable: readonly Pool[]): bigint {
+  const names = usable.map(({ name }) => name);
+  const sound = blocks.filter((block) => problemOf(block) === undefined);
+  return utilizationOf(snapshot.pools, sound, reserved, names).reduce(
+    (sum, { capacity, inUse, available }) => sum + capacity - inUse - available,
+    0n,
+  );
+}

@@ -67,9 +67,14 @@ export class KindCache<K extends Kind> {
   list(labels: Readonly<Record<string, string>>): Listed<K> {
     const hasLabels = ({ metadata }: Stored<K>) =>
       Object.entries(labels).every(([key, value]) => metadata.labels?.[key] === value);
-    this.#sorted ??= [...this.#live.values()].sort(byName);
-    const items = Object.keys(labels).length === 0 ? this.#sorted : this.#sorted.filter(hasLabels);
+    const all = () => (this.#sorted ??= this.where(() => true));
+    const items = Object.keys(labels).length === 0 ? all() : this.where(hasLabels);
     return { items, revision: String(this.#at), malformed: [] };
+  }
+
+  /** Some of the objects, sorted by name: sorting few is cheaper than sorting all after each change. */
+  where(isWanted: (object: Stored<K>) => boolean): Stored<K>[] {
+    return Array.from(this.#live.values()).filter(isWanted).sort(byName);
   }
 
   /** A list that a watch will go on from. What came by other ways and is newer stays. */

@@ -187,6 +187,20 @@ describe("one kind", () => {
     expect(asked()).toEqual(["get IPPool kept"]);
   });
 
+  test("blocks of an owner are at hand, own writes at once, while nothing is in doubt", async () => {
+    await other.create(blockOf("10.0.0.0/30"));
+    await start("IPAMBlock");
+    behind.hold();
+    const own = await cached.create(blockOf("10.0.0.4/30"));
+    await cached.create(blockOf("10.0.0.8/30", { affinity: "host:node-ab" }));
+    expect(names(cached.blocksOf!("host:node-a") ?? [])).toEqual(["10-0-0-0-30", "10-0-0-4-30"]);
+    await cached.delete(own);
+    expect(names(cached.blocksOf!("host:node-a") ?? [])).toEqual(["10-0-0-0-30"]);
+    await expect(cached.create(blockOf("10.0.0.0/30"))).rejects.toEqual(code("AlreadyExists"));
+    expect(cached.blocksOf!("host:node-a")).toBeUndefined();
+    expect(asked()).toEqual([]);
+  });
+
   test("is not brought back by late news of what this process deleted", async () => {
     await start("IPPool");
     behind.hold();

@@ -123,6 +123,12 @@ class WatchFedDatastore implements CachedDatastore {
     return this.#store.list(kind, options);
   }
 
+  blocksOf(affinity: string, options?: CallOptions): readonly Stored<"IPAMBlock">[] | undefined {
+    const cache = this.#cacheOf("IPAMBlock");
+    if (!cache?.isSettled) return this.#store.blocksOf?.(affinity, options);
+    return cache.where(({ spec }) => spec.affinity === affinity);
+  }
+
   create<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {
     return this.#written(object, this.#store.create<K>(object, options));
   }

@@ -115,6 +115,11 @@ export interface Datastore {
   readonly description: string;
   /** Nodes of the cluster that the data is of. A store that is no cluster's has none: any host may draw there. */
   readonly nodes?: NodeSource | undefined;
+  /**
+   * The blocks that name an owner (`host:node-a`), sorted by name, where the store has them at hand; absent, or undefined,
+   * where only a list of all would tell. Those that cannot be read are left out.
+   */
+  blocksOf?(affinity: string, options?: CallOptions): readonly Stored<"IPAMBlock">[] | undefined;
   /** Reads that are not `fresh` may be older than what is stored. Default false. */
   readonly isCached?: boolean;
 

@@ -14,15 +14,19 @@ const APPLICATION_ID = 0x4950_414d;
 const SCHEMA_VERSION = 1;
 const BUSY_TIMEOUT_MS = 5000;
 
+/** The owner that the row of a block names; none where the row is not even JSON. */
+export const BLOCK_OWNER = "CASE WHEN json_valid(json) THEN json_extract(json, '$.spec.affinity') END";
+
 /**
  * `objects` holds what is, without resourceVersion: that is the column `revision`, the row of `changes` that wrote it.
- * AUTOINCREMENT: a revision is never given twice, not even after the log was cut.
+ * Files from before the index are read without it. AUTOINCREMENT: a revision is never given twice, not even after the log was cut.
  */
 const SCHEMA = `
   CREATE TABLE objects (
     kind TEXT NOT NULL, name TEXT NOT NULL, uid TEXT NOT NULL, revision INTEGER NOT NULL, json TEXT NOT NULL,
     PRIMARY KEY (kind, name)
   ) STRICT, WITHOUT ROWID;
+  CREATE INDEX block_owners ON objects (${BLOCK_OWNER}) WHERE kind = 'IPAMBlock';
   CREATE TABLE changes (
     revision INTEGER PRIMARY KEY AUTOINCREMENT,
     kind TEXT NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL, json TEXT NOT NULL

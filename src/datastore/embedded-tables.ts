@@ -1,6 +1,6 @@
 /** The statements of the embedded store: rows in, rows out. Transactions are the caller's. */
 import type { StatementSync } from "node:sqlite";
-import type { Database } from "./embedded-database.ts";
+import { BLOCK_OWNER, type Database } from "./embedded-database.ts";
 import type { RowEvent } from "./view.ts";
 
 export interface Row {
@@ -36,6 +36,13 @@ export class Tables {
     return this.#sql("SELECT name, uid, revision, json FROM objects WHERE kind = ? ORDER BY name").all(
       kind,
     ) as unknown as Row[];
+  }
+
+  /** Blocks that name an owner. */
+  blocksOf(affinity: string): Row[] {
+    return this.#sql(
+      `SELECT name, uid, revision, json FROM objects WHERE kind = 'IPAMBlock' AND ${BLOCK_OWNER} = ? ORDER BY name`,
+    ).all(affinity) as unknown as Row[];
   }
 
   /** The newest revision that was given. */

@@ -11,6 +11,7 @@ import type { Datastore, Malformed } from "./datastore.ts";
 import { openEmbedded } from "./embedded.ts";
 import { explained, openDatabase } from "./embedded-database.ts";
 import { Tables } from "./embedded-tables.ts";
+import { marked } from "./rows.ts";
 
 let dir: string;
 let path: string;
@@ -270,6 +271,24 @@ describe("a file that is no store of ours", () => {
       message: expect.stringContaining("closed"),
     });
   });
+});
+
+test("gives an owner's blocks without a list, past what cannot be read or is marked", async () => {
+  const datastore = openEmbedded(path);
+  const [block] = [await datastore.create(blockOf("10.0.0.0/30")), await datastore.create(blockOf("10.0.0.4/30"))];
+  const gone = await datastore.create(blockOf("10.0.0.8/30"));
+  await datastore.update(marked(gone));
+  for (const affinity of ["host:node-ab", "virtual:node-a", undefined]) {
+    await datastore.create(blockOf(`10.0.1.${4 * (affinity?.length ?? 0)}/30`, { affinity }));
+  }
+  const database = openDatabase(path);
+  const tables = new Tables(database, 100);
+  tables.put("ADDED", "IPAMBlock", { name: "no-json", uid: "u", json: '{"spec":{"affinity":"host:node-a"' });
+  tables.put("ADDED", "IPAMBlock", { name: "no-block", uid: "u", json: '{"spec":{"affinity":"host:node-a"}}' });
+  database.close();
+  expect(datastore.blocksOf!("host:node-a")!.map(({ spec }) => spec.cidr)).toEqual(["10.0.0.0/30", "10.0.0.4/30"]);
+  expect(datastore.blocksOf!("host:node-a")![0]).toEqual(block);
+  await datastore.close();
 });
 
 test("gives sequence numbers as bigint however small they are", async () => {

@@ -9,19 +9,18 @@ import {
   type CallOptions,
   type Datastore,
   DatastoreError,
-  type DatastoreErrorCode,
   type DatastoreEvent,
   isDatastoreError,
   type Kind,
   type Listed,
   type ListOptions,
-  type Malformed,
   type Stored,
   type WatchOptions,
 } from "./datastore.ts";
 import { type Database, dataVersion, explained, openDatabase, snapshot, transaction } from "./embedded-database.ts";
 import { Feed } from "./embedded-feed.ts";
 import { firstForm, nextForm, parseObject, sameForm, withStatus } from "./embedded-objects.ts";
+import { objectOf, RowReader, refusal } from "./embedded-reader.ts";
 import { type ChangeRow, type Row, Tables } from "./embedded-tables.ts";
 import { isMarked, isMarkedKind, revisionOf } from "./rows.ts";
 import { problemsOf, validate } from "./validation.ts";
@@ -50,8 +49,7 @@ class EmbeddedDatastore implements Datastore {
   readonly #tables: Tables;
   readonly #feed: Feed;
   readonly #options: EmbeddedOptions;
-  /** Revision at which a row is known to be valid: written or checked by this process. Others' rows are checked once. */
-  readonly #checked = new Map<string, number>();
+  readonly #reader = new RowReader();
 
   constructor(path: string, options: EmbeddedOptions) {
     this.#path = path;
@@ -64,29 +62,24 @@ class EmbeddedDatastore implements Datastore {
   async get<K extends Kind>(kind: K, name: string, options?: CallOptions): Promise<Stored<K>> {
     const row = this.#run(options, () => this.#tables.row(kind, name));
     if (row === undefined) throw notFound(kind, name);
-    const object = this.#read(kind, row);
+    const object = this.#reader.read(kind, row);
     if (!isMarked(object)) return object;
     await this.delete(object, options);
     throw notFound(kind, name);
   }
 
   async list<K extends Kind>(kind: K, options?: ListOptions): Promise<Listed<K>> {
-    const malformed: Omit<Malformed, "kind">[] = [];
-    const readable = (row: Row) => {
-      try {
-        return [this.#read(kind, row)];
-      } catch (error) {
-        const { name, revision } = row;
-        malformed.push({ name, reason: (error as Error).message, resourceVersion: String(revision) });
-        return [];
-      }
-    };
     const { rows, revision } = this.#run(options, () =>
       snapshot(this.#database, () => ({ rows: this.#tables.rows(kind), revision: this.#tables.revision() })),
     );
-    const objects = rows.flatMap(readable);
+    const { objects, malformed } = this.#reader.readAll(kind, rows);
     const items = objects.filter((object) => !isMarked(object) && hasLabels(object, options?.labels));
     return { items, revision: String(revision), malformed };
+  }
+
+  blocksOf(affinity: string, options?: CallOptions): Stored<"IPAMBlock">[] {
+    const rows = this.#run(options, () => this.#tables.blocksOf(affinity));
+    return this.#reader.readAll("IPAMBlock", rows).objects.filter((block) => !isMarked(block));
   }
 
   async create<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {
@@ -114,14 +107,14 @@ class EmbeddedDatastore implements Datastore {
     validate(object);
     return this.#replace<"Installation">(object, options, {
       change: (stored) => withStatus<"Installation">(stored, object.status),
-      mend: (row) => this.#read("Installation", row), // which says what is wrong with it
+      mend: (row) => this.#reader.read("Installation", row), // which says what is wrong with it
     });
   }
 
   /** Marking and removing are one transaction here, so nothing can be found between them. */
   async delete<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<void> {
     this.#write(options, () => this.#tables.remove(object.kind, this.#rowAt(object)));
-    this.#checked.delete(`${object.kind}/${object.metadata.name}`);
+    this.#reader.forget(object.kind, object.metadata.name);
   }
 
   async *watch<K extends Kind>(kind: K, options: WatchOptions): AsyncGenerator<DatastoreEvent<K>> {
@@ -179,7 +172,7 @@ class EmbeddedDatastore implements Datastore {
     onMalformed: WatchOptions["onMalformed"],
   ): DatastoreEvent<K> | undefined {
     try {
-      return view.take(type, this.#read(kind, row));
+      return view.take(type, this.#reader.read(kind, row));
     } catch (error) {
       onMalformed?.({ kind, name: row.name, reason: (error as Error).message });
       return type === "DELETED" ? view.drop(row.name) : undefined;
@@ -202,7 +195,7 @@ class EmbeddedDatastore implements Datastore {
   ): Stored<K> {
     return this.#write(options, () => {
       const row = this.#rowAt(object);
-      if (!this.#isReadable(object.kind as K, row)) return this.#put("MODIFIED", how.mend(row));
+      if (!this.#reader.isReadable(object.kind, row)) return this.#put("MODIFIED", how.mend(row));
       const stored = parseObject<Stored<K>>(row.json);
       const next = how.change(stored);
       return sameForm(next, stored) ? objectOf<K>(row) : this.#put("MODIFIED", next);
@@ -223,24 +216,8 @@ class EmbeddedDatastore implements Datastore {
     const { name, uid = "" } = object.metadata;
     const json = printJson(object);
     const revision = this.#tables.put(type, object.kind, { name, uid, json });
-    this.#checked.set(`${object.kind}/${name}`, revision);
+    this.#reader.trust(object.kind, name, revision);
     return objectOf<K>({ json, revision });
-  }
-
-  #read<K extends Kind>(kind: K, row: Omit<Row, "uid">): Stored<K> {
-    const key = `${kind}/${row.name}`;
-    const object = this.#checked.get(key) === row.revision ? objectOf<K>(row) : checkedObjectOf(kind, row);
-    this.#checked.set(key, row.revision);
-    return object;
-  }
-
-  #isReadable<K extends Kind>(kind: K, row: Row): boolean {
-    if (this.#checked.get(`${kind}/${row.name}`) === row.revision) return true;
-    try {
-      return this.#read(kind, row) !== undefined;
-    } catch {
-      return false;
-    }
   }
 
   #write<T>(options: CallOptions | undefined, work: () => T): T {
@@ -255,12 +232,6 @@ class EmbeddedDatastore implements Datastore {
   }
 }
 
-/** An object as readers see it: what the row holds, at the row's revision. */
-function objectOf<K extends Kind>({ json, revision }: Pick<Row, "json" | "revision">): Stored<K> {
-  const object = parseObject<Stored<K>>(json);
-  return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
-}
-
 /** A good object in place of one that cannot be read: what of that is good, such as the status, is kept. */
 function formInPlaceOf<K extends Kind>(row: Row, object: Stored<K>, now: Date): Stored<K> {
   try {
@@ -272,24 +243,8 @@ function formInPlaceOf<K extends Kind>(row: Row, object: Stored<K>, now: Date): 
   return firstForm(object, row.uid, now);
 }
 
-/** The same for a row that another program may have written. */
-function checkedObjectOf<K extends Kind>(kind: K, row: Omit<Row, "uid">): Stored<K> {
-  try {
-    const object = objectOf<K>(row);
-    const problems = problemsOf(kind, object);
-    if (problems.length === 0) return object;
-    throw new Error(problems.join("; "));
-  } catch (error) {
-    throw refusal("Invalid", kind, row.name, `is stored malformed: ${(error as Error).message}`);
-  }
-}
-
 function hasLabels(object: Stored<Kind>, wanted: Readonly<Record<string, string>> = {}): boolean {
   return Object.entries(wanted).every(([key, value]) => object.metadata.labels?.[key] === value);
-}
-
-function refusal(code: DatastoreErrorCode, kind: string, name: string, words: string): DatastoreError {
-  return new DatastoreError(code, kind, name, `${kind} "${name}" ${words}`);
 }
 
 const notFound = (kind: string, name: string) => refusal("NotFound", kind, name, "does not exist");

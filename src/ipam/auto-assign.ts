@@ -81,14 +81,16 @@ async function fillFromNewBlocks(hand: Hand): Promise<Refusal | undefined> {
     }
     if (!config.autoAllocateBlocks) return "NoClaimAllowed";
     const claimed = await claimNewBlock(hand.search, passed);
-    if (!claimed) {
+    if (claimed.length === 0) {
       if (config.strictAffinity) hand.note("No more free affine blocks and strict affinity enabled");
       return undefined;
     }
-    const name = claimed.loaded.block.metadata.name;
-    passed.add(name);
-    if (claimed.fresh) hand.owned.add(name);
-    await takeFrom(hand, claimed.loaded);
+    for (const loaded of claimed) {
+      const { name } = loaded.block.metadata;
+      passed.add(name);
+      hand.owned.add(name);
+      if (hand.short > 0) await takeFrom(hand, loaded);
+    }
   }
   return undefined;
 }
@@ -111,7 +113,7 @@ async function borrow(hand: Hand, sayWhereNothingIsLeft: boolean): Promise<void>
   if (hand.short === 0) return;
   const { context, cooldownSeconds } = hand.search;
   const exhausted: string[] = [];
-  for (const { pool, blocks } of await blocksToBorrow(hand.search)) {
+  for (const { pool, blocks } of await blocksToBorrow(hand.search, hand.owned)) {
     for (const stored of blocks) {
       await takeFrom(hand, { stored, block: collect(stored, cooldownSeconds, context.clock()) });
       if (hand.short === 0) break;

@@ -64,7 +64,7 @@ async function firstOwnBlock(search: Search): Promise<LoadedBlock | undefined> {
 
 async function claimed(search: Search): Promise<LoadedBlock> {
   if (!search.config.autoAllocateBlocks) throw new IpamError("NoClaimAllowed", "failed to find or claim a block");
-  const block = await claimNewBlock(search, new Set());
-  if (block) return block.loaded;
+  const [block] = await claimNewBlock(search, new Set());
+  if (block) return block;
   throw new IpamError("NoFreeBlocks", `every block of the pools that host ${search.host} may use has an owner`);
 }

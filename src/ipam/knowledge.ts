@@ -1,10 +1,9 @@
 /** What a call that looks for addresses knows: read once, for both families. */
-import type { IPAMBlock } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
 import type { AddressSet } from "../net/address-set.ts";
 import type { AffinityConfig } from "./affinity.ts";
 import type { IPAMConfig } from "./config.ts";
-import { type Context, configFor, listBlocks, listPools, listReservations } from "./context.ts";
+import { type Context, configFor, listPools, listReservations } from "./context.ts";
 import { IpamError } from "./errors.ts";
 import type { Labelled } from "./nodes.ts";
 import { type IntendedUse, type Pool, poolsOf } from "./pools.ts";
@@ -27,22 +26,19 @@ export interface Knowledge extends Asking {
   /** The host's node, read when it is asked for. @throws IpamError NodeNotFound */
   readonly node: () => Promise<Labelled>;
   readonly pools: readonly Pool[];
-  /** Every sound block, of anyone. */
-  readonly blocks: readonly IPAMBlock[];
 }
 
 /** @throws IpamError IPAMConfigConflict, StrictAffinity */
 export async function know(context: Context, asking: Asking, options: CallOptions): Promise<Knowledge> {
-  const [config, reservations, pools, { blocks }] = await Promise.all([
+  const [config, reservations, pools] = await Promise.all([
     configFor(context, options),
     listReservations(context, options),
     listPools(context, options),
-    listBlocks(context, options),
   ]);
   const node = () => readNode(context, asking, options);
   const affinityType = asking.intendedUse === "LoadBalancer" ? "virtual" : "host";
   const owner: AffinityConfig = { affinityType, host: asking.host };
-  return { ...asking, context, options, owner, config, reservations, node, pools: poolsOf(pools), blocks };
+  return { ...asking, context, options, owner, config, reservations, node, pools: poolsOf(pools) };
 }
 
 /** Load balancers belong to no node: nothing is read, and there are no labels. */

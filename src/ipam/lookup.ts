@@ -46,7 +46,8 @@ export function rangesOf(counts: Readonly<Record<string, number>>): Cidr[] {
   return ranges.sort((a, b) => a.version - b.version || (a.base < b.base ? -1 : 1));
 }
 
-async function readable<T>({ warn }: Context, read: Promise<T>): Promise<T | undefined> {
+/** What is read; undefined where there is nothing, or nothing that can be read, which is said. */
+export async function readable<T>({ warn }: Context, read: Promise<T>): Promise<T | undefined> {
   try {
     return await found(read);
   } catch (error) {

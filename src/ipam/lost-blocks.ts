@@ -1,14 +1,17 @@
 /**
  * Blocks with an owner that no row names: their claim died after someone else had given its row up. No list of rows shows
- * them, and nothing but their owner's next call looks for them.
+ * them. Their owner's calls put them right wherever they see blocks: where the store has the owner's at hand, or all are
+ * listed anyway.
  */
 import type { BlockAffinity, IPAMBlock } from "../api/v3.ts";
+import { isDatastoreError } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import { type Cidr, formatCidr } from "../net/cidr.ts";
 import { type AffinityConfig, affinityText, getAffinity, listAffinities, rowRange } from "./affinity.ts";
 import { rangeOf } from "./block.ts";
+import { problemOf } from "./block-problem.ts";
 import { type Claimer, claimBlock } from "./claim.ts";
-import { found } from "./context.ts";
+import { found, type LoadedBlock } from "./context.ts";
 import { isIpamError, TransientError } from "./errors.ts";
 import { type GivingUp, giveUp } from "./give-up.ts";
 
@@ -20,34 +23,59 @@ export function blocksOf(blocks: readonly IPAMBlock[], owner: AffinityConfig): C
   return blocks.filter(({ spec }) => spec.affinity === affinityText(owner)).map(rangeOf);
 }
 
-/** The owner's rows of one family, once each of its blocks among `blocks` has one. */
-export async function rowsOfAllBlocks(
-  looking: Looking,
-  blocks: readonly IPAMBlock[],
-  version: IpVersion,
-): Promise<BlockAffinity[]> {
+/** The owner's rows of one family; once each of its blocks has one, where the store has those at hand. */
+export async function rowsOfBlocks(looking: Looking, version: IpVersion): Promise<BlockAffinity[]> {
   const { context, owner, options } = looking;
   const rows = await listAffinities(context, owner, version, options);
-  const named = new Set(rows.map((row) => formatCidr(rowRange(row))));
-  const own = blocksOf(blocks, owner).filter((range) => range.version === version);
-  const lost = own.filter((range) => !named.has(formatCidr(range)));
+  const atHand = context.datastore.blocksOf?.(affinityText(owner), options) ?? [];
+  const sound = atHand.filter((block) => problemOf(block) === undefined);
+  const lost = lostBlocks(sound, owner, version, namesOf(rows));
   for (const cidr of lost) await putRight(looking, cidr);
   return lost.length === 0 ? rows : listAffinities(context, owner, version, options);
 }
 
-/** One that is empty is given up: a claim that came to nothing must not count. One in use gets its row again. */
-async function putRight(looking: Looking, cidr: Cidr): Promise<void> {
+/** The ranges that rows name. */
+export function namesOf(rows: readonly BlockAffinity[]): ReadonlySet<string> {
+  return new Set(rows.map((row) => formatCidr(rowRange(row))));
+}
+
+/** The owner's blocks of one family whose ranges are not `named`. */
+export function lostBlocks(
+  blocks: readonly IPAMBlock[],
+  owner: AffinityConfig,
+  version: IpVersion,
+  named: ReadonlySet<string>,
+): Cidr[] {
+  return blocksOf(blocks, owner).filter((range) => range.version === version && !named.has(formatCidr(range)));
+}
+
+/**
+ * One that is empty is given up: a claim that came to nothing must not count. One in use gets its row again, and is the
+ * result.
+ */
+export async function putRight(looking: Looking, cidr: Cidr): Promise<LoadedBlock | undefined> {
   const { context, owner, options } = looking;
   // The lists are of two moments: a block of which one tells may have got its row, or lost its owner, since.
-  if (await found(getAffinity(context, owner, cidr, options))) return;
+  if (await hasRow(looking, cidr)) return undefined;
   try {
     await giveUp({ ...looking, requireEmpty: true }, owner, cidr);
+    return undefined;
   } catch (error) {
     if (!isIpamError(error, "BlockNotEmpty")) throw error;
-    await claimBlock(context, looking, cidr, options).catch(unlessAnothers);
+    return await claimBlock(context, looking, cidr, options).catch(unlessAnothers);
   }
 }
 
-function unlessAnothers(error: unknown): void {
+/** One that cannot be read is there as well: lists name it in a warning. */
+async function hasRow({ context, owner, options }: Looking, cidr: Cidr): Promise<boolean> {
+  try {
+    return (await found(getAffinity(context, owner, cidr, options))) !== undefined;
+  } catch (error) {
+    if (!isDatastoreError(error, "Invalid")) throw error;
+    return true;
+  }
+}
+
+function unlessAnothers(error: unknown): undefined {
   if (!(error instanceof TransientError)) throw error;
 }

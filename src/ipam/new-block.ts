@@ -11,43 +11,56 @@ import { claimBlock } from "./claim.ts";
 import { type ListedBlocks, type LoadedBlock, listBlocks } from "./context.ts";
 import { isIpamError, TransientError } from "./errors.ts";
 import { deleteBlock, giveUpBlock } from "./give-up.ts";
+import { lostBlocks, putRight } from "./lost-blocks.ts";
 import { overlapping } from "./overlap.ts";
-import type { Pool } from "./pools.ts";
+import { type Pool, poolAround } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
 import type { Search } from "./search.ts";
 
 /** An empty block of another host can be taken over once its claim is this old; younger ones are about to be used. */
 export const EMPTY_BLOCK_MIN_RECLAIM_AGE_MS = 60_000;
 
-export interface Claimed {
-  readonly loaded: LoadedBlock;
-  /** False: the block was the host's own already. */
-  readonly fresh: boolean;
-}
-
-/** Claims a block that is free; undefined where none is. `passed` are blocks that are of no use. */
-export function claimNewBlock(search: Search, passed: ReadonlySet<string>): Promise<Claimed | undefined> {
-  const { host, options } = search;
+/**
+ * Claims a block that is free; where the list shows blocks of the host that no row names, it has got those that are in use
+ * again instead. Empty where there is nothing to claim. `passed` are blocks that are of no use.
+ */
+export function claimNewBlock(search: Search, passed: ReadonlySet<string>): Promise<readonly LoadedBlock[]> {
+  const { context, host, options } = search;
   const unusable = new Set(passed);
   const attempt = async () => {
-    const usable = await findUsableBlock(search, unusable);
-    return usable && claimUsable(search, usable, unusable);
+    const listed = await listBlocks(context, options);
+    const { lost, regained } = await regain(search, listed.blocks, unusable);
+    if (regained.length > 0) return regained;
+    const usable = await findUsableBlock(search, lost ? await listBlocks(context, options) : listed, unusable);
+    return usable ? [await claimUsable(search, usable, unusable)] : [];
   };
   const lost = ["BlockClaimConflict", "StaleAffinity"] as const;
   return retryLostRaces(attempt, { what: `claiming a block for ${host}`, lost, ...options });
 }
 
+/** Puts right the host's lost blocks among `blocks`; of those in use it can draw from the ones in usable pools. */
+export async function regain(search: Search, blocks: readonly IPAMBlock[], passed: ReadonlySet<string>) {
+  const { owner, version, named, usable } = search;
+  const others = blocks.filter(({ metadata }) => !passed.has(metadata.name));
+  const lost = lostBlocks(others, owner, version, named);
+  const regained: LoadedBlock[] = [];
+  for (const cidr of lost) {
+    const loaded = await putRight(search, cidr);
+    if (loaded && poolAround(usable, cidr)) regained.push(loaded);
+  }
+  return { lost: lost.length > 0, regained };
+}
+
 interface Usable {
   readonly cidr: Cidr;
-  readonly own: boolean;
   readonly listed: ListedBlocks;
 }
 
 /** What cannot be claimed, whoever tries, is passed over: one malformed object stops no other. */
-async function claimUsable(search: Search, { cidr, own, listed }: Usable, unusable: Set<string>): Promise<Claimed> {
+async function claimUsable(search: Search, { cidr, listed }: Usable, unusable: Set<string>): Promise<LoadedBlock> {
   const { context, options } = search;
   try {
-    return { loaded: await claimBlock(context, { ...search, listed }, cidr, options), fresh: !own };
+    return await claimBlock(context, { ...search, listed }, cidr, options);
   } catch (error) {
     if (!isIpamError(error, "MalformedBlock", "BlockOverlap") && !(await isRowUnreadable(search, cidr))) throw error;
     context.warn(`block ${formatCidr(cidr)} is passed over: ${error}`);
@@ -65,9 +78,12 @@ async function isRowUnreadable({ context, owner, options }: Search, cidr: Cidr):
 }
 
 /** Pool by pool a range without a block; only where there is none in any pool, another host's empty block. */
-async function findUsableBlock(search: Search, passed: ReadonlySet<string>): Promise<Usable | undefined> {
-  const { context, options, usable, host, owner, reservations, cooldownSeconds } = search;
-  const listed = await listBlocks(context, options);
+async function findUsableBlock(
+  search: Search,
+  listed: ListedBlocks,
+  passed: ReadonlySet<string>,
+): Promise<Usable | undefined> {
+  const { context, usable, host, owner, reservations, cooldownSeconds } = search;
   const existing = new Map(listed.blocks.map((block) => [block.metadata.name, block]));
   const reclaimable: IPAMBlock[] = [];
   for (const pool of usable) {
@@ -75,16 +91,16 @@ async function findUsableBlock(search: Search, passed: ReadonlySet<string>): Pro
       const name = blockName(formatCidr(cidr));
       const stored = existing.get(name);
       if (listed.unsound.has(name) || passed.has(name)) continue;
-      if (!stored && isWorthClaiming(search, listed, cidr)) return { cidr, own: false, listed };
+      if (!stored && isWorthClaiming(search, listed, cidr)) return { cidr, listed };
       if (!stored) continue;
       const block = collect(stored, cooldownSeconds, context.clock());
       if (freeOrdinals(block, reservations).length === 0) continue;
-      if (block.spec.affinity === affinityText(owner)) return { cidr, own: true, listed };
+      if (block.spec.affinity === affinityText(owner)) return { cidr, listed };
       if (isEmpty(block) && leavesSome(search, cidr)) reclaimable.push(block);
     }
   }
   const cidr = await reclaimOne(search, reclaimable);
-  return cidr && { cidr, own: false, listed: without(listed, cidr) };
+  return cidr && { cidr, listed: without(listed, cidr) };
 }
 
 /** Not where a block of another size is, and not where nothing could be handed out. */
@@ -132,9 +148,13 @@ async function reclaim({ context, options, cooldownSeconds }: Search, block: IPA
 }
 
 /** Blocks of others to borrow from, pool by pool, in the host's order. */
-export async function blocksToBorrow(search: Search): Promise<{ pool: Pool; blocks: IPAMBlock[] }[]> {
+export async function blocksToBorrow(
+  search: Search,
+  owned: ReadonlySet<string>,
+): Promise<{ pool: Pool; blocks: IPAMBlock[] }[]> {
   const { context, options, usable, host, reservations } = search;
   const { blocks } = await listBlocks(context, options);
+  await regain(search, blocks, owned);
   return usable.map((pool) => {
     const place = placeInOrder(pool, host, context.blockOrder);
     const inside = blocks.filter((block) => {

@@ -1,9 +1,11 @@
 /** Calico's table of crash points, row by row: what is left behind, and what the next call makes of it. */
 import { describe, expect, test } from "vitest";
 import { check } from "../../test/invariants/check.ts";
-import { errorOf, failing, type World, windowsReserve, world } from "../../test/support/ipam.ts";
+import { errorOf, failing, storeError, type World, windowsReserve, world } from "../../test/support/ipam.ts";
 import { blockName } from "../api/names.ts";
+import { cachedDatastore } from "../datastore/cached.ts";
 import { DatastoreError } from "../datastore/datastore.ts";
+import type { Ipam } from "./client.ts";
 
 const A = { affinityType: "host", host: "host-a" } as const;
 const small = { pools: [["10.0.0.0/24", 26]] } as const;
@@ -85,6 +87,20 @@ describe("crashes", () => {
 /** At rest nothing may be found, whatever happened before. */
 const findings = async (w: World) => check(await w.stored(), { mode: "atRest", now: w.now });
 
+/** Calls a process that has its host's blocks at hand: the embedded store has them, of an API server a cache. */
+async function atHand(w: World, call: (ipam: Ipam) => Promise<unknown>): Promise<void> {
+  if (w.watched.blocksOf) return void (await call(w.ipam));
+  const cache = cachedDatastore({ ...w.watched, close: async () => {} });
+  await cache.synced();
+  await call(w.openIpam({ datastore: cache })).finally(() => cache.close());
+}
+
+/** Calls a process that sees all blocks or none: one that lives shortly, on an API server. */
+function nothingAtHand(w: World): Ipam {
+  const { blocksOf: _, ...datastore } = w.watched;
+  return w.openIpam({ datastore });
+}
+
 /**
  * Two claims of one host on one block. The second has the row, and makes the block only when the first has made it, taken
  * and released its one address and given it up again; then it dies. What stays is a block of host-a that no row names.
@@ -149,11 +165,19 @@ describe("a block that no row names", () => {
     ["fd00::/124", 126],
   ] as const;
   const ask = { intendedUse: "Workload", hostname: "host-a" } as const;
+  const ensure = { hostname: "host-a", hostReservedAttrIPv4s: windowsReserve(1, 0) };
 
   test.each<[string, (w: World) => Promise<unknown>]>([
-    ["autoAssign that needs no block", (w) => w.ipam.autoAssign({ ...ask, num4: 1 })],
-    ["autoAssign that claims one", (w) => w.ipam.autoAssign({ ...ask, num4: 5 })],
-    ["ensureBlock", (w) => w.ipam.ensureBlock({ hostname: "host-a", hostReservedAttrIPv4s: windowsReserve(1, 0) })],
+    ["autoAssign that needs no block", (w) => atHand(w, (ipam) => ipam.autoAssign({ ...ask, num4: 1 }))],
+    ["autoAssign that claims one", (w) => nothingAtHand(w).autoAssign({ ...ask, num4: 5 })],
+    [
+      "autoAssign that may claim none",
+      (w) =>
+        nothingAtHand(w)
+          .autoAssign({ ...ask, num4: 5, maxBlocksPerHost: 1 })
+          .catch(() => {}),
+    ],
+    ["ensureBlock", (w) => atHand(w, (ipam) => ipam.ensureBlock(ensure))],
     ["assignIP in it", (w) => w.ipam.assignIP({ ip: "10.0.0.5", hostname: "host-a" })],
     ["claimAffinity", (w) => w.ipam.claimAffinity(CIDR, A)],
     ["releaseAffinity", (w) => w.ipam.releaseAffinity(CIDR, "host-a", true)],
@@ -175,8 +199,47 @@ describe("a block that no row names", () => {
     await lostBlock(w, "10.0.0.8/30");
     await lostBlock(w, CIDR);
     await w.ipam.assignIP({ ip: "10.0.0.9", hostname: "host-b", handleID: "h" });
-    await w.ipam.autoAssign({ ...ask, num4: 1 });
+    await atHand(w, (ipam) => ipam.autoAssign({ ...ask, num4: 1 }));
     expect(await rows(w)).toEqual(["host-a 10.0.0.0/30 confirmed", "host-a 10.0.0.8/30 confirmed"]);
     expect(await w.ipam.ipsByHandle("h")).toEqual(["10.0.0.9"]);
+  });
+
+  test("no call that the host's blocks suffice for lists all blocks to find it", async () => {
+    await using w = await world({ pools, blockOrder: () => 0n });
+    await w.ipam.autoAssign({ ...ask, num4: 1 });
+    await lostBlock(w, CIDR);
+    w.calls.splice(0);
+    const ipam = nothingAtHand(w);
+    await ipam.autoAssign({ ...ask, num4: 1, handleID: "h" });
+    await ipam.ensureBlock(ensure);
+    await ipam.releaseByHandle("h");
+    const lists = w.calls.filter(({ operation }) => operation === "list").map(({ kind }) => kind);
+    expect(lists).not.toContain("IPAMBlock");
+    expect(lists).toContain("BlockAffinity");
+  });
+
+  test("found in use while one is claimed, it counts, and its addresses are taken first", async () => {
+    await using w = await world({ pools, blockOrder: () => 0n });
+    await w.ipam.autoAssign({ ...ask, num4: 4, handleID: "own" });
+    await lostBlock(w, "10.0.0.8/30");
+    await w.ipam.assignIP({ ip: "10.0.0.9", hostname: "host-b", handleID: "h" });
+    const asking = { ...ask, maxBlocksPerHost: 2, handleID: "more" };
+    const { v4 } = await nothingAtHand(w).autoAssign({ ...asking, num4: 3 });
+    expect(v4?.ips).toEqual(["10.0.0.8/30", "10.0.0.10/30", "10.0.0.11/30"]);
+    expect(await errorOf(nothingAtHand(w).autoAssign({ ...asking, num4: 1 }))).toMatchObject({ code: "BlockLimit" });
+    expect(await findings(w)).toEqual([]);
+  });
+
+  test("one whose row cannot be read stops nothing", async () => {
+    await using w = await world({ pools, blockOrder: () => 0n });
+    await w.ipam.autoAssign({ ...ask, num4: 1 });
+    await lostBlock(w, CIDR);
+    w.meddler = (call) => {
+      if (call.kind === "BlockAffinity" && call.name.endsWith("10-0-0-4-30")) throw storeError("Invalid", call);
+    };
+    for (const num4 of [1, 5]) {
+      const { v4 } = await w.ipam.autoAssign({ ...ask, num4 });
+      expect(v4?.ips).toHaveLength(num4);
+    }
   });
 });

@@ -1,17 +1,17 @@
 /** Where a host looks for addresses of one family: the pools it may draw from, and its own blocks there. */
-import { blockName } from "../api/names.ts";
-import type { BlockAffinity, IPAMBlock } from "../api/v3.ts";
+import type { BlockAffinity } from "../api/v3.ts";
 import { isDatastoreError } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import { rangeCovering } from "../net/address-set.ts";
 import { isConfirmed, rowRange } from "./affinity.ts";
 import type { HostReservedAttr } from "./block.ts";
 import { blockFromAffinity, type Claimer } from "./claim.ts";
-import type { LoadedBlock } from "./context.ts";
+import { type LoadedBlock, loadBlock } from "./context.ts";
 import { giveUpDeselected } from "./deselected.ts";
 import { isIpamError, TransientError } from "./errors.ts";
 import { type Knowledge, nodeFor } from "./knowledge.ts";
-import { type Looking, rowsOfAllBlocks } from "./lost-blocks.ts";
+import { readable } from "./lookup.ts";
+import { type Looking, namesOf, rowsOfBlocks } from "./lost-blocks.ts";
 import { choosePools } from "./pool-choice.ts";
 import { type Pool, poolAround } from "./pools.ts";
 
@@ -28,31 +28,35 @@ export interface Search extends Knowledge, Claimer {
   readonly usable: readonly Pool[];
   /** The host's rows inside those pools, in every state, in the order of their names. */
   readonly rows: readonly BlockAffinity[];
+  /** Ranges that any of the host's rows names, wherever they are. */
+  readonly named: ReadonlySet<string>;
 }
 
 /** Pools and own blocks for one family; blocks in pools that no longer select the node are given up when empty. */
 export async function prepareSearch(knowledge: Knowledge, family: FamilyRequest): Promise<Search> {
-  const { owner, pools, config, intendedUse: use, blocks } = knowledge;
+  const { owner, pools, config, intendedUse: use } = knowledge;
   const claiming = { ...knowledge, ...family, cooldownSeconds: config.ipCooldownSeconds };
-  const rows = await rowsOfAllBlocks(claiming, blocks, family.version);
+  const rows = await rowsOfBlocks(claiming, family.version);
   const node = await nodeFor(knowledge, family.requested, rows.length > 0);
   const { selected, usable } = choosePools(pools, { ...knowledge, ...family, node, use });
   const within = (candidates: readonly Pool[]) => (row: BlockAffinity) =>
     poolAround(candidates, rowRange(row)) !== undefined;
   const own = rows.filter(within(usable));
   const others = rows.filter((row) => !within(usable)(row));
-  await confirmBlocks(claiming, others, blocks);
+  await confirmBlocks(claiming, others);
   for (const row of others.filter((row) => !within(selected)(row))) {
     await giveUpDeselected(claiming, owner, rowRange(row), pools, knowledge.node);
   }
-  return { ...claiming, usable, rows: own };
+  return { ...claiming, usable, rows: own, named: namesOf(rows) };
 }
 
 /** Rows that a crash left unconfirmed are put right also where the call needs no address; no block is made for them. */
-async function confirmBlocks(looking: Looking, rows: readonly BlockAffinity[], blocks: readonly IPAMBlock[]) {
-  const existing = new Set(blocks.map(({ metadata }) => metadata.name));
-  const left = rows.filter((row) => !isConfirmed(row) && existing.has(blockName(row.spec.cidr)));
-  for (const row of left) await ownBlock(looking, row);
+async function confirmBlocks(looking: Looking, rows: readonly BlockAffinity[]): Promise<void> {
+  const { context, cooldownSeconds, options } = looking;
+  for (const row of rows.filter((row) => !isConfirmed(row))) {
+    const block = await readable(context, loadBlock(context, rowRange(row), cooldownSeconds, options));
+    if (block) await ownBlock(looking, row);
+  }
 }
 
 /**

@@ -18,6 +18,7 @@ export class Recorder {
   datastore(store: Datastore): Datastore {
     return {
       description: store.description,
+      ...(store.blocksOf && { blocksOf: (owner, options) => store.blocksOf!(owner, options) }),
       get: (kind, name, options) => store.get(kind, name, options),
       list: (kind, options) => store.list(kind, options),
       watch: (kind, options) => store.watch(kind, options),

@@ -89,6 +89,7 @@ const silence = () => new Promise<never>(() => {});
 
 const unused = (store: Datastore) => ({
   description: store.description,
+  ...(store.blocksOf && { blocksOf: store.blocksOf.bind(store) }),
   updateStatus: store.updateStatus.bind(store),
   watch: store.watch.bind(store),
   close: () => store.close(),

@@ -60,6 +60,18 @@ describe.each(["v1", "v3"] as const)("%s", (flavour) => {
     expect(requests).toEqual(["GET ipamhandles", "PUT ipamblocks", "PUT ipamhandles", "DELETE ipamhandles"]);
   });
 
+  test("a short-lived process lists no blocks while its host's have room", async () => {
+    const short = createIpam({ datastore: openKubernetes({ client, flavour }), hostname: "host-a" });
+    const args = { num4: 1, intendedUse: "Workload" } as const;
+    await short.autoAssign({ ...args, handleID: "short-1" });
+    const requests = await requestsOf(() => short.autoAssign({ ...args, handleID: "short-2" }));
+    const configurations = flavour === "v1" ? "ipamconfigs" : "ipamconfigurations";
+    expect(requests.slice(0, 3).sort()).toEqual([`GET ${configurations}`, "GET ippools", "GET ipreservations"]);
+    const rest = ["GET blockaffinities", "GET ipamblocks", "POST ipamhandles", "PUT ipamblocks"];
+    expect(requests.slice(3)).toEqual(rest);
+    expect(proxy.requestsMatching({ watch: false }).at(-3)?.path).toMatch(/ipamblocks\/10-0-/);
+  });
+
   test("a short-lived process reads no node while no pool has a selector, and then one per call", async () => {
     const short = createIpam({ datastore: openKubernetes({ client, flavour }), hostname: "host-a" });
     const nodeReads = async () => {

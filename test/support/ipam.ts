@@ -16,6 +16,7 @@ export function deepFrozen<T>(value: T): T {
 export function frozen(store: Datastore): Datastore {
   return {
     description: store.description,
+    ...(store.blocksOf && { blocksOf: (owner, options) => deepFrozen(store.blocksOf!(owner, options)) }),
     get: async (kind, name, options) => deepFrozen(await store.get(kind, name, options)),
     list: async (kind, options) => deepFrozen(await store.list(kind, options)),
     create: async (object, options) => deepFrozen(await store.create(object, options)),
@@ -140,6 +141,7 @@ function watched(store: Datastore, state: World): Datastore {
   };
   return {
     description: store.description,
+    ...(store.blocksOf && { blocksOf: (owner, options) => store.blocksOf!(owner, options) }),
     get: async (kind, name, options) => {
       await before("get", kind, name);
       return store.get(kind, name, options);

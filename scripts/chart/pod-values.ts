@@ -26,11 +26,8 @@ const BOOTSTRAPPING = [
   "node.cloudprovider.kubernetes.io/uninitialized",
 ].map((key) => ({ key, operator: "Exists", effect: "NoSchedule" }));
 
-const SPREAD = ["kubernetes.io/hostname", "topology.kubernetes.io/zone"].map((topologyKey) => ({
-  maxSkew: 1,
-  topologyKey,
-  whenUnsatisfiable: "ScheduleAnyway",
-}));
+/** Not over zones: where nodes have no zone, the scheduler would leave all these constraints out of account. */
+const SPREAD = [{ maxSkew: 1, topologyKey: "kubernetes.io/hostname", whenUnsatisfiable: "ScheduleAnyway" }];
 
 export const placement = {
   podAnnotations: anyObject({}, "Annotations for the pods."),
@@ -41,11 +38,12 @@ export const placement = {
     BOOTSTRAPPING,
     "Taints that the pods bear: those of a cluster that is coming up. See docs/install.md.",
   ),
-  affinity: anyObject({}, "Affinity of the pods."),
+  affinity: anyObject({}, "Affinity of the pods. When empty, they prefer zones of their own."),
   topologySpreadConstraints: listOf(
     anyObject({}, ""),
     SPREAD,
-    "How the pods spread; one without a labelSelector gets that of the pods of this revision.",
+    "How the pods spread; one without a labelSelector gets that of the pods of this revision. One that need not be " +
+      "kept counts only where each node has the labels of all.",
   ),
   priorityClassName: text("", "PriorityClass of the pods, such as system-cluster-critical."),
   hostNetwork: toggle(

@@ -9,11 +9,25 @@ export interface ValueSchema {
   readonly enum?: readonly unknown[];
   readonly properties?: Readonly<Record<string, ValueSchema>>;
   readonly additionalProperties?: unknown;
+  readonly required?: readonly string[];
 }
 
 /** Draft 7 is what Helm 3 and Helm 4 both read. */
 export function jsonSchema(values: z.ZodType): ValueSchema {
-  return z.toJSONSchema(values, { target: "draft-7", io: "input" }) as ValueSchema;
+  return withRequired(z.toJSONSchema(values, { target: "draft-7", io: "input" }) as ValueSchema);
+}
+
+/**
+ * Helm takes a value away that a user sets to null. A list or a free object is then empty, as it is elsewhere in
+ * Kubernetes; anything else would be missed by the templates, and is asked for by name.
+ */
+function withRequired(schema: ValueSchema): ValueSchema {
+  const members = membersOf(schema);
+  if (members === undefined) return schema;
+  const mayBeAway = (value: ValueSchema) => value.type === "array" || (value.type === "object" && !membersOf(value));
+  const required = members.filter(([, value]) => !mayBeAway(value)).map(([name]) => name);
+  const properties = Object.fromEntries(members.map(([name, value]) => [name, withRequired(value)]));
+  return { ...schema, properties, ...(required.length > 0 && { required }) };
 }
 
 export function schemaFile(values: z.ZodType): string {

@@ -71,10 +71,20 @@ test("the image is named by tag, by default this version's, or by digest", async
   expect(await imagesOf({ tag: "c", digest })).toEqual([`ipam-operator@${digest}`]);
 });
 
-test("pods spread over nodes and zones, and a constraint with its own selector keeps it", async () => {
-  const { topologySpreadConstraints: standard } = await podOf();
+test("pods spread over nodes, also where these have no zones, and prefer zones of their own", async () => {
+  const { topologySpreadConstraints: standard, affinity } = await podOf();
+  // One that names a label that no node has would void the others too.
   const keys = standard.map(({ topologyKey }: { topologyKey: string }) => topologyKey);
-  expect(keys).toEqual(["kubernetes.io/hostname", "topology.kubernetes.io/zone"]);
+  expect(keys).toEqual(["kubernetes.io/hostname"]);
+  const [{ podAffinityTerm: term }] = affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution;
+  expect(term.topologyKey).toBe("topology.kubernetes.io/zone");
+  expect(term.labelSelector).toEqual((await deploymentOf())["spec"].selector);
+  const own = { nodeAffinity: {} };
+  expect((await podOf({ affinity: own })).affinity).toEqual(own);
+});
+
+test("a spread constraint is about the release's pods, unless it has its own selector", async () => {
+  const { topologySpreadConstraints: standard } = await podOf();
   const selector = (await deploymentOf())["spec"].selector;
   for (const constraint of standard) expect(constraint.labelSelector).toEqual(selector);
   const own = { maxSkew: 1, topologyKey: "rack", whenUnsatisfiable: "ScheduleAnyway", labelSelector: {} as object };

@@ -1,6 +1,9 @@
 /** Values that the chart refuses, and the words it does it in: they name the value and what would be right. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import { CRDS_CHART, OPERATOR_CHART, refusal, type Values } from "./helm.ts";
+import { parse } from "yaml";
+import { CRDS_CHART, OPERATOR_CHART, refusal, renderText, type Values } from "./helm.ts";
 
 /** What is wrong with the values, and what Helm's answer contains. */
 const REFUSED: Readonly<Record<string, readonly [values: Values, ...words: string[]]>> = {
@@ -84,6 +87,32 @@ test.each(Object.entries(REFUSED))("%s", async (_name, [values, ...words]) => {
 test("what is wrong is all named at once", async () => {
   const said = await refusal(OPERATOR_CHART, { replicas: 0, logs: { level: "loud" }, more: true });
   for (const place of ["/replicas", "/logs/level", "'more'"]) expect(said).toContain(place);
+});
+
+/** Every value, by the names that lead to it: groups first, then what they contain. */
+const pathsIn = (values: object, above: readonly string[] = []): string[][] =>
+  Object.entries(values).flatMap(([name, value]) => {
+    const path = [...above, name];
+    return [path, ...(isGroup(value) ? pathsIn(value, path) : [])];
+  });
+const isGroup = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const nullAt = (path: readonly string[]): Values =>
+  path.reduceRight<unknown>((value, name) => ({ [name]: value }), null) as Values;
+
+test.each([OPERATOR_CHART, CRDS_CHART])("a value that is null is none, or is asked for by name: %s", async (chart) => {
+  const defaults = parse(readFileSync(join(chart, "values.yaml"), "utf8"));
+  for (const path of pathsIn(defaults)) {
+    const said = await renderText(chart, nullAt(path)).catch(String);
+    if (said.includes("ended with 1")) expect(said).toContain(`missing property '${path.at(-1)}'`);
+  }
+});
+
+test("a group that is null is asked for", async () => {
+  expect(await refusal(OPERATOR_CHART, { logs: null })).toContain("missing property 'logs'");
+  expect(await refusal(OPERATOR_CHART, { metrics: { serviceMonitor: null } })).toContain(
+    "at '/metrics': missing property 'serviceMonitor'",
+  );
 });
 
 test("the CRDs' chart refuses what it does not know too", async () => {

@@ -17,9 +17,14 @@ process.on("SIGTERM", interrupt);
 // Whoever reads our output may have seen enough: `ipamctl show | head`.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : EXIT.error));
 
-const { stdout, stderr, env } = process;
+const { stdin, stdout, stderr, env } = process;
+/** Its code is loaded when there is something to ask. */
+async function ask(question: string): Promise<string> {
+  const terminal = await import("./terminal.ts");
+  return terminal.ask(question, stdin, stderr, stop.signal);
+}
 process.exitCode = await runProgram(
   process.argv.slice(2),
-  { stdout, stderr, env, now: () => new Date(), signal: stop.signal },
+  { stdout, stderr, env, now: () => new Date(), signal: stop.signal, ...(stdin.isTTY && { ask }) },
   program,
 );

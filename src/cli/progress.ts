@@ -10,13 +10,22 @@ export interface Progress {
 const SILENT_MS = 1000;
 const CLEAR_LINE = "\r\u001b[K";
 
-export function createProgress(stderr: Sink, silentMs = SILENT_MS): Progress {
+export interface ProgressOptions {
+  readonly silentMs?: number;
+  /** `reading`, `changing`. */
+  readonly doing?: string;
+}
+
+export function createProgress(
+  stderr: Sink,
+  { silentMs = SILENT_MS, doing = "reading" }: ProgressOptions = {},
+): Progress {
   if (!stderr.isTTY) return { report: () => {}, end: () => {} };
   let text = "";
   let shown = false;
   const show = () => {
     shown = true;
-    stderr.write(`${CLEAR_LINE}reading ${text} ...`);
+    stderr.write(`${CLEAR_LINE}${doing} ${text} ...`);
   };
   const timer = setTimeout(show, silentMs);
   return {

@@ -2,6 +2,8 @@
 import type { Snapshot } from "../judgement/snapshot.ts";
 import type { Format, Output } from "./output.ts";
 import type { PlaceOptions } from "./place.ts";
+import type { takeSnapshot } from "./snapshot/take.ts";
+import type { Workplace } from "./writing/workplace.ts";
 
 /** Where text goes. */
 export interface Sink {
@@ -19,6 +21,10 @@ export interface Io {
   readonly now: () => Date;
   /** Aborts when the user asks to stop. */
   readonly signal: AbortSignal;
+  /** Asks the person at the terminal, and gives the line typed; absent where there is no terminal. */
+  readonly ask?: ((question: string) => Promise<string>) | undefined;
+  /** How a place is looked at. Default: as it is stored. */
+  readonly take?: typeof takeSnapshot | undefined;
 }
 
 export interface Session extends Io {
@@ -26,6 +32,8 @@ export interface Session extends Io {
   readonly program: string;
   /** Looks at the data anew. */
   snapshot(): Promise<Snapshot>;
+  /** Opens the data to be changed; the caller closes it. @throws UsageError for a bundle */
+  workplace(): Promise<Workplace>;
   /** Prints an answer in the form that was asked for. */
   print(output: Output): Promise<void>;
   /** Tells the user something on standard error. */
@@ -52,10 +60,18 @@ export function createSession(io: Io, program: string, options: SessionOptions):
       ]);
       const progress = createProgress(io.stderr);
       const place = choosePlace(options, { env: io.env });
-      const snapshot = await takeSnapshot(place, { ...io, progress: progress.report }).finally(progress.end);
+      const take = io.take ?? takeSnapshot;
+      const snapshot = await take(place, { ...io, progress: progress.report }).finally(progress.end);
       for (const { part, reason } of snapshot.unread) say(`not looked at: ${part} (${reason})`);
       for (const { kind, name, reason } of snapshot.malformed) say(`${kind} "${name}" cannot be read: ${reason}`);
       return snapshot;
+    },
+    workplace: async () => {
+      const [{ choosePlace }, { openWorkplace }] = await Promise.all([
+        import("./place.ts"),
+        import("./writing/workplace.ts"),
+      ]);
+      return openWorkplace(choosePlace(options, { env: io.env }), { ...io, say });
     },
     print: async (output) => {
       const { printed } = await import("./output.ts");

@@ -72,6 +72,14 @@ export const READ_FLAGS: readonly FlagRow[] = [
   { group: WHERE, flags: "--bundle <FILE>", help: "A bundle, and no cluster." },
 ];
 
+/** For verbs that change something. */
+export const WRITE_FLAGS: readonly FlagRow[] = [
+  { flags: "--dry-run", help: "Show what would be done, and do nothing." },
+  { flags: "-y, --yes", help: "Do not ask." },
+  ...PLACE_FLAGS,
+  { flags: "--bundle <FILE>", help: "Refused: a bundle is a copy.", hidden: true },
+];
+
 /** In which form the answer is printed. */
 export const OUTPUT_FLAGS: readonly FlagRow[] = [
   {

@@ -4,8 +4,9 @@ import { bundle } from "./verbs/bundle.ts";
 import { check } from "./verbs/check.ts";
 import { completion } from "./verbs/completion.ts";
 import { explain } from "./verbs/explain.ts";
+import { release } from "./verbs/release.ts";
 import { show } from "./verbs/show.ts";
 import { version } from "./verbs/version.ts";
 import { why } from "./verbs/why.ts";
 
-export const VERBS: readonly Verb[] = [show, why, check, explain, bundle, version, completion];
+export const VERBS: readonly Verb[] = [show, why, check, explain, release, bundle, version, completion];

@@ -1,0 +1,54 @@
+/** A place that is opened to be changed: a cluster or an embedded store. A bundle is a copy, and cannot be. */
+import type { Datastore } from "../../datastore/datastore.ts";
+import { createIpam, type Ipam } from "../../ipam/client.ts";
+import type { ClusterPlace, Place } from "../place.ts";
+import { UsageError } from "../usage-error.ts";
+import { type Lock, readLock } from "./lock.ts";
+
+export interface Workplace {
+  readonly datastore: Datastore;
+  /** The library over it. */
+  readonly ipam: Ipam;
+  /** Calico's lock, as it is now. */
+  lock(): Promise<Lock>;
+  close(): Promise<void>;
+}
+
+export interface OpenOptions {
+  readonly env: NodeJS.ProcessEnv;
+  readonly signal: AbortSignal;
+  readonly now: () => Date;
+  /** Told of what goes wrong and costs nothing. */
+  readonly say: (text: string) => void;
+}
+
+/** @throws UsageError for a bundle; what opening the place can end in */
+export async function openWorkplace(place: Place, options: OpenOptions): Promise<Workplace> {
+  if (place.kind === "bundle") {
+    throw new UsageError("a bundle is a copy, and nothing in it can be changed: name the cluster or store itself.");
+  }
+  return place.kind === "embedded" ? openStore(place.path, options) : openCluster(place, options);
+}
+
+async function openStore(path: string, options: OpenOptions): Promise<Workplace> {
+  const { openEmbedded } = await import("../../datastore/embedded.ts");
+  const datastore = openEmbedded(path, { clock: options.now });
+  const lock = async (): Promise<Lock> => ({ state: "none" });
+  return { datastore, ipam: ipamOn(datastore, options), lock, close: () => datastore.close() };
+}
+
+async function openCluster(place: ClusterPlace, options: OpenOptions): Promise<Workplace> {
+  const [cluster, { openKubernetes }] = await Promise.all([
+    import("../cluster.ts"),
+    import("../../datastore/kubernetes.ts"),
+  ]);
+  const { client, flavour } = await cluster.openCluster(place, options);
+  const datastore = openKubernetes({ client, flavour });
+  const lock = () => readLock(client, flavour, options.signal);
+  return { datastore, ipam: ipamOn(datastore, options), lock, close: () => client.close() };
+}
+
+/** Whichever machine this runs on, it is not the host that the addresses are for. */
+function ipamOn(datastore: Datastore, { now, say }: OpenOptions): Ipam {
+  return createIpam({ datastore, clock: now, windowsHost: false, warn: say });
+}

@@ -6,7 +6,8 @@ import { completion } from "./verbs/completion.ts";
 import { explain } from "./verbs/explain.ts";
 import { release } from "./verbs/release.ts";
 import { show } from "./verbs/show.ts";
+import { top } from "./verbs/top.ts";
 import { version } from "./verbs/version.ts";
 import { why } from "./verbs/why.ts";
 
-export const VERBS: readonly Verb[] = [show, why, check, explain, release, bundle, version, completion];
+export const VERBS: readonly Verb[] = [show, why, top, check, explain, release, bundle, version, completion];

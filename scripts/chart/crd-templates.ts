@@ -1,6 +1,7 @@
 /** The CRDs as templates: labelled, and kept when the chart is uninstalled. */
 import { parse } from "yaml";
 import { generateCrds } from "../crd/crds.ts";
+import { asConditions, markNewerRules } from "./newer-rules.ts";
 import { document, documents, GENERATED, metadata } from "./template.ts";
 
 const CHART = "ipam-operator-crds";
@@ -35,7 +36,7 @@ export function crdTemplates(): ReadonlyMap<string, string> {
 }
 
 function template({ apiVersion, kind, metadata: { name }, spec }: Crd): string {
-  return document(apiVersion, kind, metadata(CHART, name, ...KEPT), { spec });
+  return asConditions(document(apiVersion, kind, metadata(CHART, name, ...KEPT), { spec: markNewerRules(spec) }));
 }
 
 /** What the refusals look for: the names of a generation's CRDs. */

@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { onTestFinished } from "vitest";
 import { runProgram } from "../../src/cli/program.ts";
 import type { Io } from "../../src/cli/session.ts";
 import { writeBundle } from "../../src/cli/snapshot/bundle.ts";
@@ -24,19 +25,13 @@ export interface RunOptions extends Partial<Pick<Io, "now" | "signal" | "env">> 
 }
 
 const signal = new AbortController().signal;
-let folder: string | undefined;
 let bundles = 0;
 
-/** A file name that nothing uses, in a folder that is gone after the tests: test files share this process, so at its end. */
+/** A file name that nothing uses, in a folder that is gone after the test that asks for it. */
 export function scratchFile(name: string): string {
-  folder ??= scratchFolder();
+  const folder = mkdtempSync(join(tmpdir(), "ipamctl-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return join(folder, name);
-}
-
-function scratchFolder(): string {
-  const made = mkdtempSync(join(tmpdir(), "ipamctl-"));
-  process.on("exit", () => rmSync(made, { recursive: true, force: true }));
-  return made;
 }
 
 /** `ipamctl("show", "--ip", "10.0.0.1")`: the program never looks at this machine's own cluster. */

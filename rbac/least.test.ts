@@ -14,3 +14,10 @@ describe.each(ROLES)("%s", (role) => {
     ).toEqual([]);
   });
 });
+
+it("viewer, which is part of `view`, only reads, and of the cluster's own objects only what tells who uses an address", () => {
+  const held = permissionsOf("viewer");
+  expect(held.filter(({ verb }) => !["get", "list", "watch"].includes(verb))).toEqual([]);
+  const core = new Set(held.flatMap(({ group, resource }) => (group === "" ? [resource] : [])));
+  expect([...core].sort()).toEqual(["events", "namespaces", "nodes", "pods", "services"]);
+});

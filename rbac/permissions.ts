@@ -58,6 +58,9 @@ const REVIEWS = [
   { group: "authentication.k8s.io", resource: "tokenreviews" },
   { group: "authorization.k8s.io", resource: "subjectaccessreviews" },
 ] as const;
+const SERVICES = { group: "", resource: "services" } as const;
+const POD_EVENTS = { group: "", resource: "events" } as const;
+const CONTROLLERS_CONFIGURATION = { calico: "kubecontrollersconfigurations" } as const;
 const CRDS = { group: "apiextensions.k8s.io", resource: "customresourcedefinitions" } as const;
 
 /** What anything that allocates and releases addresses does with the data. */
@@ -72,6 +75,17 @@ const readConfig: Grant = {
   verbs: ["get"],
   why: "Reads the configuration before each allocation; never writes it.",
 };
+/** What lives long follows the configuration, as it follows pools and blocks. */
+const followConfig: Grant = {
+  on: ["IPAMConfiguration"],
+  verbs: READ,
+  why: "Follows the configuration, or reads it before each allocation; never writes it.",
+};
+const findData: Grant = {
+  on: [{ group: "migration.projectcalico.org", resource: "datastoremigrations" }],
+  verbs: ["list"],
+  why: "A finished migration decides which API group holds the data.",
+};
 const readLock: Grant = {
   on: [CLUSTER_INFORMATION],
   verbs: ["get"],
@@ -84,6 +98,17 @@ const viewer: readonly Grant[] = [
     verbs: READ,
     why: "Looks at what is configured, allocated and free.",
   },
+  {
+    on: [NODES, NAMESPACES, PODS, SERVICES, POD_EVENTS],
+    verbs: ["list"],
+    why: "Tells addresses in use from leaked ones (`ipamctl check`), and why a pod has none (`ipamctl why`).",
+  },
+  {
+    on: [CLUSTER_INFORMATION, CONTROLLERS_CONFIGURATION],
+    verbs: ["list"],
+    why: "Sees whether the datastore is ready, and who collects leaked addresses.",
+  },
+  findData,
 ];
 
 /** The table. */
@@ -118,11 +143,7 @@ export const permissions: Readonly<Record<Role, readonly Grant[]>> = {
       verbs: ["list", "watch"],
       why: "Leaves a cluster alone whose addresses Calico does not manage.",
     },
-    {
-      on: [{ group: "migration.projectcalico.org", resource: "datastoremigrations" }],
-      verbs: ["list"],
-      why: "A finished migration decides which API group holds the data.",
-    },
+    findData,
     {
       on: RBAC,
       verbs: ["list", "watch", "create"],
@@ -165,21 +186,24 @@ export const permissions: Readonly<Record<Role, readonly Grant[]>> = {
     { on: POOLS, verbs: ["get", "list"], why: "Chooses a pool and leaves out what is reserved." },
     { on: [NODES, NAMESPACES], verbs: ["get"], why: "Matches a pool's node and namespace selectors." },
     readLock,
+    findData,
   ],
   "node-agent": [
     allocate,
-    readConfig,
+    followConfig,
     { on: POOLS, verbs: READ, why: "Follows the pools for routes and tunnel addresses." },
     { on: [NODES], verbs: READ, why: "Matches a pool's node selector and follows the other nodes." },
     readLock,
+    findData,
   ],
   controllers: [
     allocate,
-    readConfig,
+    followConfig,
     { on: POOLS, verbs: READ, why: "Follows the pools and what is reserved in them." },
     { on: [NODES, PODS], verbs: READ, why: "Tells addresses in use from leaked ones." },
     { on: [NAMESPACES], verbs: ["get"], why: "Matches a pool's namespace selector." },
     readLock,
+    findData,
   ],
   viewer,
   editor: [
@@ -191,7 +215,7 @@ export const permissions: Readonly<Record<Role, readonly Grant[]>> = {
     },
     { on: DATA, verbs: ["update", "delete"], why: "Releases leaked addresses and removes what is left over." },
     { on: ["IPAMHandle"], verbs: ["create"], why: "Restores a handle that its block still names." },
-    { on: [NODES, PODS], verbs: ["get", "list"], why: "Checks allocations against what runs." },
+    { on: [NODES, PODS], verbs: ["get"], why: "Checks allocations against what runs." },
     readLock,
   ],
 };

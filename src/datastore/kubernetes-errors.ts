@@ -26,7 +26,7 @@ export function datastoreError(error: unknown, resource: ResourceType, name: str
   }
   if (!isKubeError(error)) return error;
   const code = codeOf(error);
-  const message = code === "NotServed" ? notServed(resource) : error.message + adviceFor(code, resource, error.message);
+  const message = code === "NotServed" ? notServed(resource) : error.message + adviceFor(code, error.message);
   return new DatastoreError(code, resource.kind, name, message, { cause: error });
 }
 
@@ -57,9 +57,10 @@ function notServed({ kind, plural, group, version }: ResourceType): string {
 }
 
 /** Admission refuses with the same status as RBAC; only RBAC's refusal is mended by granting something. */
-const DENIED_BY_RBAC = /User ".*" cannot (\w+) /;
+const DENIED_BY_RBAC = /User ".*" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"/;
 
-function adviceFor(code: DatastoreErrorCode, { plural, group }: ResourceType, message: string): string {
-  const [, verb] = (code === "Unauthorized" && DENIED_BY_RBAC.exec(message)) || [];
+/** Of what the server refused, which need not be the kind that was asked for in the end. */
+function adviceFor(code: DatastoreErrorCode, message: string): string {
+  const [, verb, plural, group] = (code === "Unauthorized" && DENIED_BY_RBAC.exec(message)) || [];
   return verb === undefined ? "" : `. Grant this user "${verb}" on ${group ? `${plural}.${group}` : plural}`;
 }

@@ -3,6 +3,7 @@ import type { Verb } from "./verb.ts";
 import { bundle } from "./verbs/bundle.ts";
 import { check } from "./verbs/check.ts";
 import { completion } from "./verbs/completion.ts";
+import { configure } from "./verbs/configure.ts";
 import { explain } from "./verbs/explain.ts";
 import { release } from "./verbs/release.ts";
 import { show } from "./verbs/show.ts";
@@ -10,4 +11,4 @@ import { top } from "./verbs/top.ts";
 import { version } from "./verbs/version.ts";
 import { why } from "./verbs/why.ts";
 
-export const VERBS: readonly Verb[] = [show, why, top, check, explain, release, bundle, version, completion];
+export const VERBS: readonly Verb[] = [show, why, top, check, explain, release, configure, bundle, version, completion];

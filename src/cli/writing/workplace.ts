@@ -1,6 +1,8 @@
 /** A place that is opened to be changed: a cluster or an embedded store. A bundle is a copy, and cannot be. */
+import type { KubeObject } from "../../api/meta.ts";
 import type { Datastore } from "../../datastore/datastore.ts";
 import { createIpam, type Ipam } from "../../ipam/client.ts";
+import { isKubeError, type KubeClient } from "../../kube/types.ts";
 import type { ClusterPlace, Place } from "../place.ts";
 import { UsageError } from "../usage-error.ts";
 import { type Lock, readLock } from "./lock.ts";
@@ -11,6 +13,8 @@ export interface Workplace {
   readonly ipam: Ipam;
   /** Calico's lock, as it is now. */
   lock(): Promise<Lock>;
+  /** Whether the cluster has nodes that need strict affinity; false where nodes may not be read. */
+  hasWindowsNodes(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -34,7 +38,8 @@ async function openStore(path: string, options: OpenOptions): Promise<Workplace>
   const { openEmbedded } = await import("../../datastore/embedded.ts");
   const datastore = openEmbedded(path, { clock: options.now });
   const lock = async (): Promise<Lock> => ({ state: "none" });
-  return { datastore, ipam: ipamOn(datastore, options), lock, close: () => datastore.close() };
+  const close = () => datastore.close();
+  return { datastore, ipam: ipamOn(datastore, options), lock, hasWindowsNodes: async () => false, close };
 }
 
 async function openCluster(place: ClusterPlace, options: OpenOptions): Promise<Workplace> {
@@ -45,7 +50,22 @@ async function openCluster(place: ClusterPlace, options: OpenOptions): Promise<W
   const { client, flavour } = await cluster.openCluster(place, options);
   const datastore = openKubernetes({ client, flavour });
   const lock = () => readLock(client, flavour, options.signal);
-  return { datastore, ipam: ipamOn(datastore, options), lock, close: () => client.close() };
+  const hasWindowsNodes = () => anyWindowsNode(client, options.signal);
+  return { datastore, ipam: ipamOn(datastore, options), lock, hasWindowsNodes, close: () => client.close() };
+}
+
+const NODES = { group: "", version: "v1", plural: "nodes", kind: "Node" };
+
+const isWindows = ({ metadata }: KubeObject) => metadata.labels?.["kubernetes.io/os"] === "windows";
+
+async function anyWindowsNode(client: KubeClient, signal: AbortSignal): Promise<boolean> {
+  try {
+    const { items } = await client.list(NODES, { signal, transform: isWindows });
+    return items.includes(true);
+  } catch (error) {
+    if (isKubeError(error, "Forbidden")) return false;
+    throw error;
+  }
 }
 
 /** Whichever machine this runs on, it is not the host that the addresses are for. */

@@ -13,11 +13,24 @@ import { shown } from "./words.ts";
 
 /** Refuses a handle that cannot be the name of an object, before anything is written. @throws IpamError InvalidHandle */
 export function checkHandle(handleID: string | undefined): void {
-  if (handleID === undefined || isObjectName(handleName(handleID))) return;
-  const message =
+  const problem = handleID === undefined ? undefined : handleProblem(handleID);
+  if (problem !== undefined) throw new IpamError("InvalidHandle", problem);
+}
+
+function handleProblem(handleID: string): string | undefined {
+  if (isObjectName(handleName(handleID))) return undefined;
+  return (
     `handle ${shown(handleID)} cannot be stored: lower-cased it must be letters, digits, "-" and ".", ` +
-    `each part between dots beginning and ending with a letter or digit, at most ${LONGEST_OBJECT_NAME} long`;
-  throw new IpamError("InvalidHandle", message);
+    `each part between dots beginning and ending with a letter or digit, at most ${LONGEST_OBJECT_NAME} long`
+  );
+}
+
+/** Of one that can have no object it says so: whoever releases what was never assigned is told the same, and goes on. */
+export function noSuchHandle(handleID: string): IpamError {
+  const problem = handleProblem(handleID);
+  const details =
+    problem === undefined ? [] : [`${problem}; an address that has it all the same is released by itself`];
+  return new IpamError("NotFound", `resource does not exist: IPAMHandle(${handleName(handleID)})`, { details });
 }
 
 /** A handle's object; undefined where there is none, or can be none. */

@@ -1,5 +1,5 @@
 /** Reads: a handle's addresses, an address's attributes. Nothing here writes. */
-import { blockName, cutHandle, handleName } from "../api/names.ts";
+import { blockName, cutHandle } from "../api/names.ts";
 import type { AttributeMap, IPAMBlock } from "../api/v3.ts";
 import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
 import { formatAddress } from "../net/address.ts";
@@ -8,7 +8,7 @@ import { addressAt, attributeAt, handleOf, isCooling, ordinalOf, rangeOf } from 
 import { coolsDown, ordinalsOfHandle } from "./block-changes.ts";
 import { type Context, cooldownFor, found, listPools, loadBlock } from "./context.ts";
 import { IpamError, isIpamError } from "./errors.ts";
-import { findHandle } from "./handle.ts";
+import { findHandle, noSuchHandle } from "./handle.ts";
 import { loadBlockHolding } from "./overlap.ts";
 import { blockAround, isEnabled, poolsOf } from "./pools.ts";
 
@@ -55,10 +55,6 @@ export async function readable<T>({ warn }: Context, read: Promise<T>): Promise<
     warn((error as Error).message);
     return undefined;
   }
-}
-
-export function noSuchHandle(handleID: string): IpamError {
-  return new IpamError("NotFound", `resource does not exist: IPAMHandle(${handleName(handleID)})`);
 }
 
 /** @throws IpamError NotFound where there is no such handle */

@@ -21,8 +21,8 @@ import {
 import { settle } from "./deselected.ts";
 import { isIpamError } from "./errors.ts";
 import { deleteBlock } from "./give-up.ts";
-import { findHandle, lowerHandles } from "./handle.ts";
-import { noSuchHandle, rangesOf } from "./lookup.ts";
+import { findHandle, lowerHandles, noSuchHandle } from "./handle.ts";
+import { rangesOf } from "./lookup.ts";
 import { rangeHolding } from "./overlap.ts";
 import { blockOf, poolFor, poolsOf } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";

@@ -41,6 +41,17 @@ describe("GC-13: a handle that holds CR LF and an interface name", () => {
     expect(await w.all("IPAMHandle")).toEqual([]);
   });
 
+  test("one that no object can be named after is told at once not to exist, and why", async () => {
+    await using w = await withOldHandle();
+    for (const handleID of ["has_underscore", "with/slash", "", "a..b", "-lead", "h".repeat(254), ...NASTY]) {
+      for (const call of [w.ipam.releaseByHandle(handleID), w.ipam.ipsByHandle(handleID)]) {
+        const details = [expect.stringMatching(/^handle ".*cannot be stored.*released by itself$/)];
+        expect(await errorOf(call)).toMatchObject({ code: "NotFound", details });
+      }
+    }
+    expect(w.calls).toEqual([]);
+  });
+
   test("no new address gets such a handle", async () => {
     await using w = await withOldHandle();
     for (const handleID of ["k8s-pod-network.bbbb\r\neth0", "tab\t", ...NASTY]) {

@@ -54,10 +54,12 @@ export default defineConfig({
           name: "e2e",
           include: ["test/e2e/**/*.e2e.test.ts"],
           globalSetup: ["test/e2e/cluster-setup.ts"],
+          setupFiles: ["test/e2e/on-failure.ts"],
           testTimeout: 300_000,
           hookTimeout: 120_000,
           expect: { poll: { timeout: 60_000, interval: 200 } },
-          fileParallelism: false,
+          maxWorkers: 1,
+          isolate: false, // one process for all files: the image is built once
         },
       },
       libraryOn("v1"),

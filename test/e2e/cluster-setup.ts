@@ -1,11 +1,16 @@
 /** Vitest runs this once for all end-to-end tests: they share one cluster. */
 import type { TestProject } from "vitest/node";
 import type { ClusterAccess } from "../kind/cluster.ts";
-import { startKind } from "../kind/kind.ts";
+import { type Kind, startKind } from "../kind/kind.ts";
+import { ensureHelm } from "../tools/helm.ts";
+import { claimCluster, leaveCluster } from "./product.ts";
+import { shellOf } from "./shell.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
     readonly cluster: ClusterAccess;
+    /** The path of Helm. */
+    readonly helm: string;
   }
 }
 
@@ -13,10 +18,27 @@ declare module "vitest" {
 export const clusterVariable = "IPAM_OPERATOR_E2E_CLUSTER";
 export const keepVariable = "IPAM_OPERATOR_E2E_KEEP";
 
-/** Returns the teardown, which ends what was started here. */
+/** Returns the teardown, which ends what was started here, and leaves a given cluster as it was. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const cluster = process.env[clusterVariable];
-  const kind = await startKind({ ...(cluster && { cluster }), keep: process.env[keepVariable] === "true" });
+  const given = process.env[clusterVariable];
+  const keep = process.env[keepVariable] === "true";
+  const helm = await ensureHelm();
+  const kind = await startKind({ ...(given && { cluster: given }), keep });
+  const shell = shellOf(kind.access, helm);
+  await stoppingOnError(kind, () => claimCluster(kind, shell));
   project.provide("cluster", kind.access);
-  return () => kind.stop();
+  project.provide("helm", helm);
+  return async () => {
+    if (given && !keep) await leaveCluster(kind, shell);
+    await kind.stop();
+  };
+}
+
+async function stoppingOnError(kind: Kind, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    await kind.stop();
+    throw error;
+  }
 }

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, it, onTestFailed } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { ensureGoPrograms } from "../tools/go-build.ts";
 import { e2eCluster } from "./cluster.ts";
 
@@ -19,8 +19,6 @@ afterAll(async () => {
   await cluster.kubectl(["delete", "namespace", namespace, "--wait=false"]);
   await rm(folder, { recursive: true });
 });
-
-const showLogs = () => onTestFailed(async () => console.error(await cluster.logs()));
 
 async function buildProbe(): Promise<string> {
   const module = join(import.meta.dirname, "probe");
@@ -52,7 +50,6 @@ const service = {
 };
 
 it("has a control plane and at least two workers, all of them ready", async () => {
-  showLogs();
   const nodes = await cluster.nodes();
   expect(nodes[0]).toContain("control-plane");
   expect(nodes.length).toBeGreaterThanOrEqual(3);
@@ -60,7 +57,6 @@ it("has a control plane and at least two workers, all of them ready", async () =
 });
 
 it("runs pods of a loaded image on each worker, who find each other by a service's name", async () => {
-  showLogs();
   await cluster.loadImage(await buildProbe());
   const [, first, second] = await cluster.nodes();
   const items = [
@@ -76,7 +72,6 @@ it("runs pods of a loaded image on each worker, who find each other by a service
 });
 
 it("has its data, and ready nodes, after a restart of the API server", async () => {
-  showLogs();
   await cluster.restartApiServer();
   expect(await cluster.kubectlOk(["get", "namespace", namespace, "--output", "name"])).toBe(`namespace/${namespace}\n`);
   await cluster.kubectlOk(["wait", "nodes", "--all", "--for=condition=Ready", "--timeout=60s"]);

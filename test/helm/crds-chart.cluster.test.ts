@@ -1,6 +1,8 @@
 /** The CRDs' chart on a real API server: what it installs, what it refuses to touch, and what stays. */
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { deleteCrds } from "../support/delete-crds.ts";
+import { helmOk } from "./helm.ts";
 import { CRDS_RELEASE, PREVIOUS, type Releases, releasesOn } from "./releases.ts";
 
 let cluster: ControlPlane;
@@ -13,7 +15,7 @@ afterAll(() => cluster?.stop());
 afterEach(async () => {
   await releases.helm(["uninstall", CRDS_RELEASE]);
   await cluster.kubectlOk(["delete", "apiservice", "v3.projectcalico.org", "--ignore-not-found"]);
-  await cluster.kubectlOk(["delete", "crds", "--all", "--wait"]);
+  await deleteCrds(cluster);
 });
 
 const crds = async () =>
@@ -41,6 +43,24 @@ test.each([
   await releases.helmOk(["uninstall", CRDS_RELEASE]);
   expect((await crds()).sort()).toEqual([INSTALLATION, ...names].sort());
   await cluster.kubectlOk(["get", "ipaminst", "default"]);
+});
+
+// Its expressions are as new as Kubernetes 1.30, which takes them in new CRDs from 1.31 on.
+test.each(["v1", "v3"] as const)("for Kubernetes 1.30 the %s pool has every rule but those", async (ipamCRDs) => {
+  const render = (version: string) =>
+    helmOk(["template", CRDS_RELEASE, "helm/ipam-operator-crds", `--kube-version=${version}`], {
+      values: { ipamCRDs },
+    });
+  const [older, newer] = [await render("1.30.0"), await render("1.31.0-eks-1")];
+  expect(newer).toMatch(/\b(cidr|isCIDR)\(/);
+  expect(older).not.toMatch(/\b(cidr|isCIDR)\(/);
+  const rules = (text: string) => text.match(/^ *- rule: .*$/gm)!;
+  expect(rules(older).sort()).toEqual(
+    rules(newer)
+      .filter((rule) => !/\b(cidr|isCIDR)\(/.test(rule))
+      .sort(),
+  );
+  await cluster.kubectlOk(["apply", "--dry-run=server", "--filename", "-"], { input: older });
 });
 
 test("installed again, it takes up what it left", async () => {

@@ -1,8 +1,9 @@
 /** A release of the operator's chart on a real API server, from install to uninstall, and what is left of it. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { everything } from "./everything.ts";
 import { OPERATOR_CHART, objectsIn } from "./helm.ts";
-import { everything, PREVIOUS, PREVIOUS_VERSION, type Releases, releasesOn, wipe } from "./releases.ts";
+import { PREVIOUS, PREVIOUS_VERSION, type Releases, releasesOn, wipe } from "./releases.ts";
 
 let cluster: ControlPlane;
 let releases: Releases;

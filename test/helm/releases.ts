@@ -1,6 +1,7 @@
 /** Releases on a real API server where no kubelet is: pods stay an intention, and Helm does not wait for them. */
 import { join } from "node:path";
 import type { ControlPlane } from "../control-plane/control-plane.ts";
+import { deleteCrds } from "../support/delete-crds.ts";
 import { CRDS_CHART, type HelmResult, helm, helmOk, OPERATOR_CHART, RELEASE, type Values } from "./helm.ts";
 
 /**
@@ -47,19 +48,5 @@ export async function wipe({ kubectlOk, kubectl }: ControlPlane, releases: Relea
   const ours = roles.filter((name) => name.includes("/ipam-operator:"));
   if (ours.length > 0) await kubectlOk(["delete", ...ours]);
   await kubectl(["delete", "lease", "ipam-operator", "-n", RELEASE]);
-  await kubectlOk(["delete", "crds", "--all", "--wait"]);
-}
-
-/** `Kind name` (with its namespace) of everything on the cluster but events, sorted. */
-export async function everything({ kubectlOk }: ControlPlane): Promise<string[]> {
-  const kinds = (await kubectlOk(["api-resources", "--verbs=list", "--output=name"])).trim().split("\n");
-  const wanted = kinds.filter((kind) => !kind.startsWith("events") && !kind.startsWith("componentstatuses"));
-  const columns = "custom-columns=K:.kind,G:.apiVersion,NS:.metadata.namespace,N:.metadata.name";
-  const text = await kubectlOk(["get", wanted.join(","), "-A", "--no-headers", "--ignore-not-found", "-o", columns]);
-  return text
-    .trim()
-    .split("\n")
-    .map((line) => line.split(/\s+/))
-    .map(([kind, , namespace, name]) => `${kind} ${namespace === "<none>" ? "" : `${namespace}/`}${name}`)
-    .sort();
+  await deleteCrds({ kubectl, kubectlOk });
 }

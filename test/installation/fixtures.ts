@@ -12,7 +12,7 @@ interface CrdNames {
 }
 
 /** A cluster-scoped CRD that keeps whatever is put into it. */
-const openCrd = ({ group, version, kind, plural }: CrdNames) => ({
+export const openCrd = ({ group, version, kind, plural }: CrdNames) => ({
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",
   metadata: { name: `${plural}.${group}` },

@@ -3,7 +3,7 @@ import type { Installation, InstallationSpec } from "../../src/api/installation.
 import type { KubeObject } from "../../src/api/meta.ts";
 import { resources } from "../../src/api/resources.ts";
 import type { IPAMConfiguration } from "../../src/api/v3.ts";
-import type { ControlPlane } from "../control-plane/control-plane.ts";
+import type { Kubectl } from "../control-plane/kubectl.ts";
 
 export type Generation = "v1" | "v3";
 
@@ -13,8 +13,11 @@ interface Event extends KubeObject {
   readonly note: string;
 }
 
+/** Nodes that a user adds: of no machine. */
+const ADDED = "ipam-operator.io/added-by=user";
+
 /** A user of one cluster. */
-export function userOf(cluster: ControlPlane, generation: Generation) {
+export function userOf(cluster: Kubectl, generation: Generation) {
   const type = resources.IPAMConfiguration[generation];
   // With its version: kubectl reads `ipamconfigs.crd.projectcalico.org` as the short name `ipamconfigs` of
   // `projectcalico.org` where both groups are served.
@@ -32,7 +35,12 @@ export function userOf(cluster: ControlPlane, generation: Generation) {
     return code === 0 ? (JSON.parse(stdout) as T) : undefined;
   };
   const user = {
+    kubectlOk: cluster.kubectlOk,
     apply,
+    addNode: (name: string, labels: Readonly<Record<string, string>> = {}) => {
+      const [key = "", value = ""] = ADDED.split("=");
+      return apply({ apiVersion: "v1", kind: "Node", metadata: { name, labels: { ...labels, [key]: value } } });
+    },
     /** The resource's name as kubectl takes it. */
     plural,
     install: (spec: InstallationSpec) => apply(installationOf(spec)),
@@ -72,8 +80,10 @@ export function userOf(cluster: ControlPlane, generation: Generation) {
     /** Back to a cluster with no Installation and no configuration. */
     reset: async () => {
       await cluster.kubectlOk(["delete", "ipaminst", "--all"]);
-      for (const kind of [plural, "nodes", `ippools.${type.group}`]) await cluster.kubectl(["delete", kind, "--all"]);
-      await cluster.kubectl(["delete", "events.v1.events.k8s.io", "--all", "--namespace", "default"]);
+      for (const kind of [plural, `ippools.${type.group}`]) await cluster.kubectl(["delete", kind, "--all"]);
+      await cluster.kubectl(["delete", "nodes", "--selector", ADDED]);
+      const told = ["--namespace", "default", "--field-selector", "regarding.kind=Installation"];
+      await cluster.kubectl(["delete", "events.v1.events.k8s.io", ...told]);
     },
   };
   return user;

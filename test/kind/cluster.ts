@@ -37,6 +37,8 @@ export interface Cluster extends Kubectl {
   loadImage(tar: string): Promise<void>;
   /** Ends the API server as a crash would, and waits until the next one is ready. */
   restartApiServer(): Promise<void>;
+  /** Ends the first container of a pod as a crash would; the kubelet starts the next one. */
+  crashPod(namespace: string, pod: string): Promise<void>;
   /** What a person wants to see when something went wrong: pods, events, and the kubelets' last words. */
   logs(): Promise<string>;
 }
@@ -57,6 +59,7 @@ export function clusterOf(access: ClusterAccess): Cluster {
       await run(access.programs.kind, ["load", "image-archive", tar, "--name", access.name], { env: docker.env });
     },
     restartApiServer: async () => restartApiServer(docker, kubectl, (await nodes())[0]!),
+    crashPod: (namespace, pod) => crashPod(docker, kubectl, ["--namespace", namespace, pod]),
     logs: () => logsOf(docker, kubectl),
   };
 }
@@ -92,6 +95,15 @@ async function restartApiServer(docker: Docker, { kubectl }: Kubectl, node: stri
       throw new Error(`The API server on ${node} is not back after 2 minutes.`);
     await sleep(500);
   }
+}
+
+/** From the node: no process can send SIGKILL to the first one of its own container. */
+async function crashPod(docker: Docker, { kubectlOk }: Kubectl, pod: readonly string[]): Promise<void> {
+  const path = "jsonpath={.spec.nodeName} {.status.containerStatuses[0].containerID}";
+  const [node = "", id = ""] = (await kubectlOk(["get", "pod", ...pod, "--output", path])).split(" ");
+  const inspect = ["crictl", "inspect", "--output", "go-template", "--template", "{{.info.pid}}"];
+  const process = await docker.run(["exec", node, ...inspect, id.replace(/^.*:\/\//, "")]);
+  await docker.run(["exec", node, "kill", "-KILL", process.trim()]);
 }
 
 async function logsOf(docker: Docker, { kubectl }: Kubectl): Promise<string> {

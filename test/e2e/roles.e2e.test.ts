@@ -1,0 +1,59 @@
+/** The roles that the operator keeps for others: who may do what, by `kubectl auth can-i`, and that they come back. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { GRANTED_ROLES, type GrantedRole, roleName } from "../../rbac/permissions.ts";
+import { permissionsOf } from "../../rbac/rules.ts";
+import { userOf } from "../installation/user.ts";
+import { canI } from "./can-i.ts";
+import { e2eCluster } from "./cluster.ts";
+import { installed, upgraded } from "./product.ts";
+
+const cluster = e2eCluster();
+const user = userOf(cluster, "v3");
+const groupOf = (role: GrantedRole) => `e2e-${role}`;
+const subjects = Object.fromEntries(GRANTED_ROLES.map((role) => [role, [{ kind: "Group", name: groupOf(role) }]]));
+
+beforeAll(async () => {
+  await installed();
+  await user.reset();
+  await user.enforce({ strictAffinity: true });
+  await upgraded(`--set-json 'rbac.subjects=${JSON.stringify(subjects)}'`);
+}, 600_000);
+afterAll(() => upgraded("--set-json rbac.subjects={}"));
+
+/** Verb, resource and group of all that a role holds with the v3 API, which is the one that this cluster serves. */
+const granted = (role: GrantedRole) =>
+  new Set(permissionsOf(role, ["v3"]).map(({ verb, resource, group }) => `${verb} ${resource}${group && `.${group}`}`));
+const found = (what: string) => cluster.kubectlOk(["wait", "--for=create", what, "--timeout=60s"]);
+
+describe.each(GRANTED_ROLES)("%s", (role) => {
+  it("may do what its table says, and nothing else", async () => {
+    await found(`clusterrolebinding/${roleName(role)}`);
+    await expect.poll(() => canI(cluster, ["--as=jane", `--as-group=${groupOf(role)}`])).toEqual(granted(role));
+  });
+
+  it("is made again when somebody deletes it and its binding", async () => {
+    const name = roleName(role);
+    await cluster.kubectlOk(["delete", `clusterrole/${name}`, `clusterrolebinding/${name}`]);
+    await found(`clusterrole/${name}`);
+    await found(`clusterrolebinding/${name}`);
+    await expect.poll(() => canI(cluster, ["--as=jane", `--as-group=${groupOf(role)}`])).toEqual(granted(role));
+  });
+});
+
+it("an event says which roles were put right", async () => {
+  await expect.poll(user.events).toContainEqual(expect.stringMatching(/ipam-operator:viewer/));
+});
+
+it("who may only `view` may look at addresses, and at nothing of ours more than that", async () => {
+  const binding = ["clusterrolebinding", "e2e-view"];
+  await cluster.kubectlOk(["create", ...binding, "--clusterrole=view", "--group=e2e-readers"]);
+  try {
+    const ofOurs = async () => {
+      const all = await canI(cluster, ["--as=jane", "--as-group=e2e-readers"]);
+      return new Set([...all].filter((one) => /\.(ipam-operator\.io|projectcalico\.org)$/.test(one)));
+    };
+    await expect.poll(ofOurs).toEqual(granted("viewer"));
+  } finally {
+    await cluster.kubectlOk(["delete", ...binding]);
+  }
+});

@@ -10,6 +10,7 @@ import { edit, eventually } from "../operator/cluster.ts";
 import { type RunningOperator, startOperator } from "../operator/operator-process.ts";
 import { denied, OPERATOR_USER } from "../support/audit.ts";
 import { recordUsage } from "../support/audit-usage.ts";
+import { deleteCrds } from "../support/delete-crds.ts";
 import { untilReady } from "../support/operator-process.ts";
 import { objectsIn, only } from "./helm.ts";
 import { type Releases, releasesOn } from "./releases.ts";
@@ -60,6 +61,9 @@ const values = {
   logs: { level: "debug" },
 };
 
+const namesIn = async (folder: string) =>
+  (await cluster.kubectlOk(["get", "-f", folder, "-o", "jsonpath={.items[*].metadata.name}"])).split(" ");
+
 /** In this order on one cluster: the chart's CRDs, then those of the other form beside them, then those alone. */
 const SERVED: readonly [served: string, generation: "v1" | "v3", prepare: () => Promise<unknown>][] = [
   [
@@ -68,7 +72,7 @@ const SERVED: readonly [served: string, generation: "v1" | "v3", prepare: () => 
     () => releases.crds("install", { ipamCRDs: "v1" }).then(() => releases.operator("install", values)),
   ],
   ["v1 and v3", "v1", () => cluster.kubectlOk(["apply", "--server-side", "-f", "crds/v3"])],
-  ["v3 only", "v3", () => cluster.kubectlOk(["delete", "-f", "crds/v1"])],
+  ["v3 only", "v3", async () => deleteCrds(cluster, await namesIn("crds/v1"))],
 ];
 
 test.each(SERVED)("where %s is served it works, and nothing it asks for is refused", async (_, generation, prepare) => {

@@ -1,5 +1,6 @@
 /** Every verb, in the order of the help. Only how they are called: their code is loaded when one is. */
 import type { Verb } from "./verb.ts";
+import { assign } from "./verbs/assign.ts";
 import { bundle } from "./verbs/bundle.ts";
 import { check } from "./verbs/check.ts";
 import { completion } from "./verbs/completion.ts";
@@ -11,4 +12,16 @@ import { top } from "./verbs/top.ts";
 import { version } from "./verbs/version.ts";
 import { why } from "./verbs/why.ts";
 
-export const VERBS: readonly Verb[] = [show, why, top, check, explain, release, configure, bundle, version, completion];
+export const VERBS: readonly Verb[] = [
+  show,
+  why,
+  top,
+  check,
+  explain,
+  release,
+  configure,
+  assign,
+  bundle,
+  version,
+  completion,
+];

@@ -19,9 +19,22 @@ export interface Step extends Item {
   readonly lane?: string;
   /**
    * Does it, wholly, and is never cut off by Ctrl-C. Looks first whether what was planned still holds.
-   * @returns why it was left alone, where it does not
+   * @returns why it was left alone, where it does not; what it came to, where that was not known before
+   * @throws Partly where only some of it could be done
    */
-  run(): Promise<string | undefined>;
+  run(): Promise<string | Partial<Item> | undefined>;
+}
+
+/** Some of a step was done, and the rest could not be. */
+export class Partly extends Error {
+  override readonly name = "Partly";
+  /** What was done. */
+  readonly item: Partial<Item>;
+
+  constructor(message: string, item: Partial<Item>) {
+    super(message);
+    this.item = item;
+  }
 }
 
 export interface Kept extends Item {

@@ -1,7 +1,7 @@
 /** Does the steps of a plan: some side by side, each wholly, none after Ctrl-C. */
 import { isDatastoreError } from "../../datastore/datastore.ts";
 import { isIpamError } from "../../ipam/errors.ts";
-import { type Row, rowOf, type Step } from "./plan.ts";
+import { Partly, type Row, rowOf, type Step } from "./plan.ts";
 
 export interface WorkOptions {
   readonly signal: AbortSignal;
@@ -33,13 +33,16 @@ export async function work(steps: readonly Step[], { signal, progress }: WorkOpt
 
 async function done(step: Step): Promise<{ readonly row: Row; readonly stops: boolean }> {
   try {
-    const because = await step.run();
-    const row = because === undefined ? rowOf(step, "done") : rowOf({ ...step, why: because }, "kept");
+    const came = await step.run();
+    const row = typeof came === "string" ? rowOf({ ...step, why: came }, "kept") : rowOf({ ...step, ...came }, "done");
     return { row, stops: false };
   } catch (error) {
     // The next step would fail for the same reason.
     const stops = isDatastoreError(error, "Unauthorized", "Unavailable", "NotServed");
-    return { row: rowOf({ ...step, why: errorText(error) }, "failed"), stops };
+    return {
+      row: rowOf({ ...step, ...(error instanceof Partly && error.item), why: errorText(error) }, "failed"),
+      stops,
+    };
   }
 }
 

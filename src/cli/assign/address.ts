@@ -1,0 +1,27 @@
+/** What is known of an address that is asked for by name. */
+import { disabledBecause, poolFor } from "../../ipam/pools.ts";
+import { allocationsOf } from "../../judgement/allocations.ts";
+import { blockWith, freeAt, type Inventory } from "../../judgement/inventory.ts";
+import { parseAddress } from "../../net/address.ts";
+import { has } from "../../net/address-set.ts";
+import { whoseText } from "../release/standing.ts";
+
+/** Why it cannot be had; undefined where it can, as far as can be seen. */
+export function takenBecause(inventory: Inventory, ip: string): string | undefined {
+  const address = parseAddress(ip)!;
+  const pool = poolFor(inventory.pools, address);
+  if (pool === undefined) return "is in no pool";
+  const closed = disabledBecause(pool);
+  if (closed !== undefined) return `its pool "${pool.name}" ${closed}`;
+  const block = blockWith(inventory, address);
+  const held = block && Array.from(allocationsOf(block)).find((allocation) => allocation.address === ip);
+  if (held === undefined) return undefined;
+  return held.releasedAt === undefined
+    ? `is ${whoseText(held)}`
+    : `cools down until ${freeAt(inventory, held.releasedAt)}`;
+}
+
+/** What to know before it is taken. */
+export function notesOn({ reserved }: Inventory, ip: string): string[] {
+  return has(reserved, parseAddress(ip)!) ? [`note: ${ip} is reserved, which keeps it only from being chosen`] : [];
+}

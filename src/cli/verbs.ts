@@ -6,6 +6,7 @@ import { check } from "./verbs/check.ts";
 import { completion } from "./verbs/completion.ts";
 import { configure } from "./verbs/configure.ts";
 import { explain } from "./verbs/explain.ts";
+import { gc } from "./verbs/gc.ts";
 import { release } from "./verbs/release.ts";
 import { show } from "./verbs/show.ts";
 import { top } from "./verbs/top.ts";
@@ -21,6 +22,7 @@ export const VERBS: readonly Verb[] = [
   release,
   configure,
   assign,
+  gc,
   bundle,
   version,
   completion,

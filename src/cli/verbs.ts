@@ -7,6 +7,7 @@ import { completion } from "./verbs/completion.ts";
 import { configure } from "./verbs/configure.ts";
 import { explain } from "./verbs/explain.ts";
 import { gc } from "./verbs/gc.ts";
+import { plan } from "./verbs/plan.ts";
 import { release } from "./verbs/release.ts";
 import { show } from "./verbs/show.ts";
 import { top } from "./verbs/top.ts";
@@ -17,6 +18,7 @@ export const VERBS: readonly Verb[] = [
   show,
   why,
   top,
+  plan,
   check,
   explain,
   release,

@@ -169,19 +169,29 @@ describe("one command tells the cause", () => {
     for (const { command } of ofNode.causes) expect(command).toMatch(/^(ipamctl|kubectl|calicoctl) /);
   });
 
-  it("a dangling affinity counts towards the limit, as it does for Calico", async () => {
+  it("an affinity to another's block counts towards the limit, as it does for Calico", async () => {
     const here = await made(
       { strictAffinity: true, maxBlocksPerHost: 2 },
       pool("pods", "10.0.0.0/28", { blockSize: 30 }),
     );
     await here.fill("node-a", ...names(4));
-    await here.store.create(affinity("node-a", "10.0.0.12/30"));
+    const [taken = ""] = await here.fill("node-b", "b");
+    await here.store.create(affinity("node-a", `${taken}/30`));
     const snapshot = await here.snapshot();
     const found = await answer(snapshot, "waiting");
-    expect(codes(found)).toEqual(["DanglingAffinity", "BlockCapReached"]);
-    expect(found.summary).toContain("1 of the 2 blocks that count towards node-a's limit of 2 do not exist");
+    expect(codes(found)).toEqual(["ContradictingAffinity", "BlockCapReached"]);
+    expect(found.summary).toContain("1 of the 2 blocks that count towards node-a's limit of 2 are another's");
     const { stdout } = await ipamctl(["check", "-o", "name"], { snapshot });
-    expect(stdout).toContain("DanglingAffinity");
+    expect(stdout).toContain("ContradictingAffinity");
+  });
+
+  it("an affinity of its own without a block stands in nobody's way: the block is made anew", async () => {
+    const here = await made({ strictAffinity: true, maxBlocksPerHost: 2 });
+    await here.fill("node-a", ...names(4));
+    await here.store.create(affinity("node-a", "10.0.0.4/30"));
+    const ran = await why(await here.snapshot(), "waiting");
+    expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining("gets an address at its next attempt") });
+    expect(await here.next("node-a")).toBe(1);
   });
 
   it("a locked datastore stops everybody", async () => {

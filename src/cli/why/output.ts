@@ -21,11 +21,11 @@ export function whyOutput(report: WhyReport, inventory: Inventory): Output {
 }
 
 function familyValue({ family, causes, room }: FamilyVerdict, { cap }: Inventory) {
-  const { usable, own, others, counted, dangling, claimable } = room;
+  const { usable, own, others, counted, contradicting, claimable, remakes } = room;
   return {
     family,
     pools: usable.map(({ name }) => name),
-    blocks: { counted, limit: cap, dangling, ...holdingValue(own) },
+    blocks: { counted, limit: cap, contradicting, remakes, ...holdingValue(own) },
     othersBlocks: holdingValue(others),
     claimable,
     causes: causes.map(({ code }) => code),

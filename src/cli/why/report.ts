@@ -112,7 +112,9 @@ function roomText(families: readonly FamilyVerdict[]): string {
   if (families.length === 0) return "the addresses that it asks for are free";
   const parts = families.map(({ family, room }) => {
     if (room.own.free > 0) return `${room.own.free} ${family} addresses of its node's blocks are free`;
-    return room.claimable ? `there are ${family} blocks to claim` : `${family} addresses can be borrowed`;
+    return room.claimable || room.remakes
+      ? `there are ${family} blocks to claim`
+      : `${family} addresses can be borrowed`;
   });
   return parts.join(", ");
 }

@@ -51,8 +51,8 @@ export const CAUSES = {
     title: "No pool is for pods",
     means: "A pool whose allowedUses lack Workload gives pods no address.",
   },
-  DanglingAffinity: {
-    title: "Affinities to blocks that do not exist count towards the node's limit",
+  ContradictingAffinity: {
+    title: "Affinities to blocks of others count towards the node's limit",
     means: "The node is at its limit of blocks only because of them.",
   },
   AffinityOfGoneNode: {

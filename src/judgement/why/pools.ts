@@ -42,21 +42,24 @@ export function labelled({ snapshot }: Inventory, { host, namespace }: Asking) {
   return { node: of(node?.labels), namespace: of(space?.labels) };
 }
 
-/** The first sieve that leaves no pool. */
+/** The first sieve that leaves no pool. Pools that are not for pods say nothing about why a pod gets none. */
 function refusalCode(inventory: Inventory, asking: Asking, version: IpVersion): CauseCode {
   const { node, namespace } = labelled(inventory, asking);
   const family = inventory.pools.filter(({ cidr }) => cidr.version === version);
-  const enabled = family.filter(isEnabled);
+  const forPods = family.filter(({ allowedUses }) => allowedUses.includes("Workload"));
+  const enabled = forPods.filter(isEnabled);
   if (family.length === 0) return "NoPool";
-  if (enabled.length === 0) return "PoolsClosed";
   const requested = requestedPools(inventory, asking, version);
-  if (requested.length > 0) return isMissing(requested, enabled) ? "AskedPoolMissing" : "UseNotAllowed";
+  if (requested.length > 0)
+    return isMissing(requested, family.filter(isEnabled)) ? "AskedPoolMissing" : "UseNotAllowed";
+  if (forPods.length === 0) return "UseNotAllowed";
+  if (enabled.length === 0) return "PoolsClosed";
   const automatic = enabled.filter(({ source }) => (source.spec.assignmentMode ?? "Automatic") === "Automatic");
   if (automatic.length === 0) return "OnlyManualPools";
   try {
     const ofNode = automatic.filter(({ source }) => selectsNode(source, node));
     if (ofNode.length === 0) return "NodeNotSelected";
-    return ofNode.some(({ source }) => selectsNamespace(source, namespace)) ? "UseNotAllowed" : "NamespaceNotSelected";
+    return ofNode.some(({ source }) => selectsNamespace(source, namespace)) ? "PoolsClosed" : "NamespaceNotSelected";
   } catch (error) {
     if (isIpamError(error, "MalformedObject")) return "UnreadableSelector";
     throw error;

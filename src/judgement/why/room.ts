@@ -6,7 +6,7 @@ import { problemOf, rangeNamed } from "../../ipam/block-problem.ts";
 import { EMPTY_BLOCK_MIN_RECLAIM_AGE_MS } from "../../ipam/new-block.ts";
 import { type Pool, poolAround } from "../../ipam/pools.ts";
 import { utilizationOf } from "../../ipam/utilization.ts";
-import { addressSet, touches } from "../../net/address-set.ts";
+import { type AddressSet, addressSet, rangeCovering, touches } from "../../net/address-set.ts";
 import { type Cidr, parseCidr, size } from "../../net/cidr.ts";
 import { freeAt, type Inventory } from "../inventory.ts";
 import { rowOwnerText } from "../owners.ts";
@@ -33,8 +33,10 @@ export interface Room {
   readonly others: Holding;
   /** Blocks that count towards the limit: owned, or claimed by an affinity in whatever state. */
   readonly counted: number;
-  /** Of those, ranges that an affinity claims and no block is at. */
-  readonly dangling: readonly string[];
+  /** Of those, ranges that the node's affinities claim and another owns. */
+  readonly contradicting: readonly string[];
+  /** Whether an affinity of the node claims a range where no block is: the node makes it anew when it needs it. */
+  readonly remakes: boolean;
   /** Whether there is a range to claim, or an empty block of another that is old enough to be taken over. */
   readonly claimable: boolean;
   /** Addresses of the pools that only a reservation keeps from being handed out. */
@@ -50,15 +52,17 @@ export function roomIn(inventory: Inventory, host: string, usable: readonly Pool
   const collected = sound.map((block) => collect(block, inventory.config.ipCooldownSeconds, now));
   const [own, others] = [collected.filter(isOwn), collected.filter((block) => !isOwn(block))];
   const claims = claimedBy(inventory, host, usable);
-  const existing = new Set(inside.map(({ spec }) => spec.cidr));
+  const ofOthers = new Set(inside.filter((block) => !isOwn(block)).map(({ spec }) => spec.cidr));
+  const taken = takenRanges(inventory);
   return {
     usable,
     own: holding(own, inventory),
     others: holding(others, inventory),
     broken: broken.filter(isOwn).map(({ metadata }) => metadata.name),
     counted: new Set([...claims, ...own.map(({ spec }) => spec.cidr)]).size,
-    dangling: claims.filter((cidr) => !existing.has(cidr)),
-    claimable: hasUnclaimed(inventory, usable) || others.some((block) => isForTheTaking(block, inventory, now)),
+    contradicting: claims.filter((cidr) => ofOthers.has(cidr)),
+    remakes: claims.some((cidr) => isFreeRange(parseCidr(cidr)!, taken, inventory)),
+    claimable: hasUnclaimed(inventory, usable, taken) || others.some((block) => isForTheTaking(block, inventory, now)),
     reservedUnused: usable.length === 0 ? 0n : reservedUnused(inventory, usable),
     capacity: usable.reduce((sum, { cidr }) => sum + size(cidr), 0n),
   };
@@ -90,10 +94,17 @@ function holding(blocks: readonly IPAMBlock[], inventory: Inventory): Holding {
   };
 }
 
-/** A range of the pools where no block is, sound or not. */
-function hasUnclaimed({ snapshot, blocks, reserved }: Inventory, usable: readonly Pool[]): boolean {
+/** Where blocks are, sound or not. */
+function takenRanges({ snapshot, blocks }: Inventory): AddressSet {
   const unread = snapshot.malformed.flatMap(({ kind, name }) => (kind === "IPAMBlock" ? (rangeNamed(name) ?? []) : []));
-  const taken = addressSet([...blocks.flatMap(({ spec }) => parseCidr(spec.cidr) ?? []), ...unread]);
+  return addressSet([...blocks.flatMap(({ spec }) => parseCidr(spec.cidr) ?? []), ...unread]);
+}
+
+const isFreeRange = (range: Cidr, taken: AddressSet, { reserved }: Inventory) =>
+  !touches(taken, range) && !rangeCovering(reserved, range);
+
+/** A range of the pools where no block is. */
+function hasUnclaimed({ reserved }: Inventory, usable: readonly Pool[], taken: AddressSet): boolean {
   return usable.some((pool) => {
     for (const range of blocksInOrder(pool, "", hashedOrder, reserved)) if (!touches(taken, range)) return true;
     return false;

@@ -25,21 +25,21 @@ type Found = Pick<Cause, "code" | "message" | "command">;
 const cause = (code: CauseCode, message: string, command: string): Found => ({ code, message, command });
 
 /**
- * By Calico's rules, which are the narrower ones: an affinity without a block counts towards the limit, and at the limit
- * nothing is borrowed. Empty: there is room.
+ * By Calico's rules, which are the narrower ones: an affinity to another's block counts towards the limit, and at the
+ * limit nothing is borrowed. Empty: there is room.
  */
 export function shortage(short: Short): Found[] {
   const { inventory, room } = short;
   const { config, cap } = inventory;
   const atCap = room.counted >= cap;
-  if (room.own.free > 0) return [];
+  if (room.own.free > 0 || room.remakes) return [];
   if (!atCap && config.autoAllocateBlocks && room.claimable) return [];
   if (!atCap && !config.strictAffinity && room.others.free > 0) return [];
   const onlyOwn = atCap || config.strictAffinity;
   const within = onlyOwn ? room.own : together(room);
   const mechanism = atCap ? capReached(short) : noRoom(short, within);
   return [
-    ...(atCap ? dangling(short) : heldByGoneNodes(short)),
+    ...(atCap ? contradicting(short) : heldByGoneNodes(short)),
     ...leaked(short, within),
     ...broken(short),
     ...inOrder(mechanism, [cooling(within), reserved(short, onlyOwn)], within, room),
@@ -95,13 +95,13 @@ function noRoom({ inventory, asking, room }: Short, { addresses }: Holding): Fou
 const poolNames = (pools: readonly Pool[]) =>
   pools.map(({ name, source }) => `pool "${name}" (${source.spec.cidr})`).join(", ");
 
-function dangling({ inventory, asking, room }: Short): Found[] {
-  const count = room.dangling.length;
+function contradicting({ inventory, asking, room }: Short): Found[] {
+  const count = room.contradicting.length;
   if (count === 0 || room.counted - count >= inventory.cap) return [];
   const message =
-    `${count} of the ${room.counted} blocks that count towards ${asking.host}'s limit of ${inventory.cap} do not exist: ` +
-    `affinities to ${some(room.dangling)}`;
-  return [cause("DanglingAffinity", message, "ipamctl repair DanglingAffinity")];
+    `${count} of the ${room.counted} blocks that count towards ${asking.host}'s limit of ${inventory.cap} are another's: ` +
+    `its affinities to ${some(room.contradicting)} are left over`;
+  return [cause("ContradictingAffinity", message, "ipamctl repair ContradictingAffinity")];
 }
 
 function heldByGoneNodes({ inventory, room, moment }: Short): Found[] {

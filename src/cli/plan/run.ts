@@ -1,0 +1,74 @@
+/** Plans from nothing, or on the data that the flags name; and where manifests propose something, compares. */
+import { readFile } from "node:fs/promises";
+import { type Finding, keyOf } from "../../judgement/finding.ts";
+import { judge } from "../../judgement/judge.ts";
+import type { Snapshot } from "../../judgement/snapshot.ts";
+import { type Manifest, parseManifests } from "../../operator/manifests.ts";
+import { createProgress } from "../progress.ts";
+import type { Session } from "../session.ts";
+import { EXIT, type Given } from "../verb.ts";
+import { type PlanOptions, planOptions } from "./options.ts";
+import { type Plan, planOutput } from "./output.ts";
+import { proposed } from "./proposal.ts";
+import { fromData, fromNothing, type Scenario } from "./scenario.ts";
+import { type Outcome, simulate } from "./simulate.ts";
+
+export async function run(session: Session, given: Given): Promise<number> {
+  const options = planOptions(given);
+  const plan = options.cidrs.length > 0 ? await planFromNothing(session, options) : await planOnData(session, options);
+  await session.print(planOutput(plan));
+  return plan.planned.fullNodes < plan.planned.nodes || plan.brings.length > 0 ? EXIT.findings : EXIT.fine;
+}
+
+async function planFromNothing(session: Session, options: PlanOptions): Promise<Plan> {
+  const scenario = fromNothing(options, session.now());
+  const planned = await simulated(session, scenario);
+  return { planned, changes: [], brings: [], ends: [], untilFull: scenario.untilFull };
+}
+
+async function planOnData(session: Session, options: PlanOptions): Promise<Plan> {
+  const manifests = await read(options.files);
+  const before = await session.snapshot();
+  const proposal = proposed(before, manifests);
+  const scenario = fromData(proposal.snapshot, options);
+  const planned = await simulated(session, scenario);
+  const known = { planned, changes: proposal.changes, untilFull: false };
+  if (proposal.changes.length === 0 && !hasSettings(options)) return { ...known, brings: [], ends: [] };
+  const { nodes = before.nodes?.length, podsPerNode, restarts } = options;
+  const asItIs = { ...(nodes !== undefined && { nodes }), ...(podsPerNode !== undefined && { podsPerNode }), restarts };
+  const now = await simulated(session, fromData(before, { cidrs: [], files: [], ...asItIs }));
+  return { ...known, now, ...compared(before, { ...scenario.snapshot, nodes: before.nodes ?? [] }, session.now()) };
+}
+
+const hasSettings = ({ strictAffinity, maxBlocksPerHost, cooldownSeconds }: PlanOptions) =>
+  [strictAffinity, maxBlocksPerHost, cooldownSeconds].some((setting) => setting !== undefined);
+
+/** @throws Error that names file and line of everything that is wrong */
+async function read(files: readonly string[]): Promise<Manifest[]> {
+  const manifests: Manifest[] = [];
+  for (const file of files) {
+    const parsed = parseManifests(await readFile(file, "utf8"));
+    const problems = parsed.problems.map(({ line, message }) => `${file}${line ? `:${line}` : ""}: ${message}`);
+    if (problems.length > 0) throw new Error(problems.join("; "));
+    manifests.push(...parsed.manifests);
+  }
+  return manifests;
+}
+
+async function simulated(session: Session, scenario: Scenario): Promise<Outcome> {
+  const progress = createProgress(session.stderr);
+  return simulate(scenario, { ...session, progress: progress.report }).finally(progress.end);
+}
+
+/** By the same judgement as `check`. */
+function compared(before: Snapshot, after: Snapshot, now: Date): { brings: Finding[]; ends: Finding[] } {
+  const [old, then] = [
+    judge(before, { now }),
+    judge({ ...after, ...(before.nodes === undefined && { nodes: undefined }) }, { now }),
+  ];
+  const without = (findings: readonly Finding[], others: readonly Finding[]) => {
+    const keys = new Set(others.map(keyOf));
+    return findings.filter((finding) => !keys.has(keyOf(finding)));
+  };
+  return { brings: without(then, old), ends: without(old, then) };
+}

@@ -1,0 +1,134 @@
+/**
+ * Pods that allocate and release addresses through the library, with the CNI role only, on two nodes, while the operator
+ * changes the configuration: what is stored in the end is sound, and is what the pods hold.
+ */
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { IpamKind } from "../../src/api/v3.ts";
+import { connectKubernetes } from "../../src/datastore/connect.ts";
+import { formatAddress } from "../../src/net/address.ts";
+import { parseCidr } from "../../src/net/cidr.ts";
+import { userOf } from "../installation/user.ts";
+import { check, type ListedObjects } from "../invariants/check.ts";
+import { handleAt } from "../invariants/model.ts";
+import { canI } from "./can-i.ts";
+import { e2eCluster } from "./cluster.ts";
+import { installPage } from "./page.ts";
+import { installed, upgraded } from "./product.ts";
+import { loadWorkload } from "./workload/image.ts";
+import { ACCOUNT, NAMESPACE, WORKERS, workload } from "./workload/manifests.ts";
+import type { Line } from "./workload/worker.ts";
+
+const cluster = e2eCluster();
+const user = userOf(cluster, "v3");
+const subjects = { "cni-plugin": [{ kind: "ServiceAccount", namespace: NAMESPACE, name: ACCOUNT }] };
+
+beforeAll(async () => {
+  await installed();
+  await user.reset();
+  await user.enforce({ strictAffinity: true });
+  await upgraded(`--set-json 'rbac.subjects=${JSON.stringify(subjects)}'`);
+  const [, base = ""] = /load docker-image (\S+)/.exec(installPage("The image").join("\n")) ?? [];
+  await loadWorkload(cluster, base);
+}, 600_000);
+afterAll(async () => {
+  await cluster.kubectl(["delete", "namespace", NAMESPACE, "--ignore-not-found"]);
+  for (const kind of ["ipamblocks", "blockaffinities", "ipamhandles", "ippools"])
+    await cluster.kubectl(["delete", `${kind}.v3.projectcalico.org`, "--all"]);
+  await upgraded("--set-json rbac.subjects={}");
+}, 300_000);
+
+const inNamespace = (...args: string[]) => cluster.kubectlOk(["--namespace", NAMESPACE, ...args]);
+const pods = async () =>
+  (await inNamespace("get", "pods", "--output", "jsonpath={.items[*].metadata.name}")).split(" ");
+
+/** What every process has said so far. */
+async function saidByAll(): Promise<Line[][]> {
+  const processes = (await pods()).flatMap((pod) => WORKERS.map((worker) => [pod, worker] as const));
+  return Promise.all(
+    processes.map(async ([pod, worker]) => {
+      const log = await inNamespace("logs", pod, "--container", worker);
+      return log
+        .trim()
+        .split("\n")
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as Line);
+    }),
+  );
+}
+const count = (lines: readonly Line[], key: string) => lines.filter((line) => key in line).length;
+/** Everything that is stored, as the library reads it. */
+async function list(): Promise<ListedObjects> {
+  const datastore = await connectKubernetes({ kubeconfig: cluster.access.kubeconfig });
+  const all = async <K extends IpamKind>(kind: K) => (await datastore.list(kind)).items;
+  try {
+    return {
+      blocks: await all("IPAMBlock"),
+      affinities: await all("BlockAffinity"),
+      handles: await all("IPAMHandle"),
+      configurations: await all("IPAMConfiguration"),
+      pools: await all("IPPool"),
+      reservations: await all("IPReservation"),
+      nodes: (await cluster.nodes()).map((name) => ({ name })),
+    };
+  } finally {
+    await datastore.close();
+  }
+}
+
+/** `address handle` of each address in use, sorted. */
+function inUse({ blocks }: ListedObjects): string[] {
+  const used = blocks.flatMap(({ spec }) => {
+    const base = parseCidr(spec.cidr)!;
+    return spec.allocations.flatMap((_, ordinal) => {
+      const address = formatAddress({ version: base.version, value: base.base + BigInt(ordinal) });
+      const handle = handleAt(spec, ordinal);
+      return handle === undefined ? [] : [`${address} ${handle}`];
+    });
+  });
+  return used.sort();
+}
+
+/** The least that any process has done. */
+const least = async (key: string) => Math.min(...(await saidByAll()).map((lines) => count(lines, key)));
+
+it("allocates and releases on each worker, with the rights of a CNI plugin and no others", async () => {
+  await cluster.kubectlOk(["apply", "--filename", "-"], { input: JSON.stringify(workload) });
+  await inNamespace("rollout", "status", "daemonset/allocator", "--timeout=120s");
+  expect((await pods()).length).toBeGreaterThanOrEqual(2);
+  await expect.poll(() => least("released")).toBeGreaterThan(0);
+  const may = await canI(cluster, [`--as=system:serviceaccount:${NAMESPACE}:${ACCOUNT}`, "--namespace", NAMESPACE]);
+  expect(may).toContain("update ipamblocks.projectcalico.org");
+  expect(may).not.toContain("update ipamconfigurations.projectcalico.org");
+});
+
+it("goes on while the configuration changes, and follows it", async () => {
+  const edits = [
+    { strictAffinity: true, maxBlocksPerHost: 1 },
+    { strictAffinity: false, maxBlocksPerHost: 0, ipCooldownSeconds: 1 },
+    { strictAffinity: true, maxBlocksPerHost: 2, ipCooldownSeconds: 2 },
+    { strictAffinity: false, maxBlocksPerHost: 0 },
+    { strictAffinity: true, maxBlocksPerHost: 16, ipCooldownSeconds: 1 },
+  ];
+  for (const edit of edits) {
+    const before = await least("assigned");
+    await user.enforce(edit);
+    await expect.poll(user.spec).toMatchObject(edit);
+    await expect.poll(() => least("assigned")).toBeGreaterThan(before);
+  }
+  expect(await user.reasons()).toEqual(["Ready=True Succeeded"]);
+});
+
+it("leaves data that satisfies the invariants, and in which each process has exactly what it holds", async () => {
+  const finish = ["/nodejs/bin/node", "--eval", "process.kill(1, 'SIGUSR2')"];
+  for (const pod of await pods())
+    for (const worker of WORKERS) await inNamespace("exec", pod, "--container", worker, "--", ...finish);
+  await expect.poll(() => least("held")).toBe(1);
+  const said = (await saidByAll()).flat();
+  const held = Object.assign({}, ...said.map((line) => ("held" in line ? line.held : {}))) as Record<string, string[]>;
+  const stored = await list();
+  expect(check(stored, { mode: "atRest", now: new Date(), clockSkewSeconds: 5 })).toEqual([]);
+  expect(new Set(stored.handles.map(({ spec }) => spec.handleID))).toEqual(new Set(Object.keys(held)));
+  const given = Object.entries(held).flatMap(([handle, ips]) => ips.map((ip) => `${ip} ${handle}`));
+  expect(inUse(stored)).toEqual(given.sort());
+  expect(new Set(stored.blocks.map(({ spec }) => spec.affinity)).size).toBeGreaterThanOrEqual(2);
+});

@@ -9,6 +9,7 @@ import { explain } from "./verbs/explain.ts";
 import { gc } from "./verbs/gc.ts";
 import { plan } from "./verbs/plan.ts";
 import { release } from "./verbs/release.ts";
+import { repair } from "./verbs/repair.ts";
 import { show } from "./verbs/show.ts";
 import { top } from "./verbs/top.ts";
 import { version } from "./verbs/version.ts";
@@ -25,6 +26,7 @@ export const VERBS: readonly Verb[] = [
   configure,
   assign,
   gc,
+  repair,
   bundle,
   version,
   completion,

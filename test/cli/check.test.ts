@@ -85,7 +85,7 @@ describe("forms", () => {
       sequenceNumber: "999",
       node: "node-b",
       message: "10.0.0.4 is allocated to pod shop/web-1 (handle k8s-pod-network.web-1): pod shop/web-1 does not exist",
-      command: "ipamctl gc --dry-run",
+      command: "ipamctl gc",
     });
   });
 

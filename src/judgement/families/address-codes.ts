@@ -1,6 +1,6 @@
 /** The codes of addresses that are allocated and not in use, or in use and not allocated. */
 import type { CodeRow } from "../finding.ts";
-import { collect, run } from "../mend.ts";
+import { ask, collect, run } from "../mend.ts";
 
 const deletePod = run(
   "kubectl delete pod NAME",
@@ -23,7 +23,7 @@ export const addressCodes = {
     means:
       "Its handle has another address that is in use, so this one is not called leaked: a release by handle would take " +
       "both. It is of a second network or family that the pod's status does not show.",
-    mend: run("ipamctl show --handle ID", "Nothing needs mending while the pod lives."),
+    mend: ask("Nothing needs mending while the pod lives."),
     moving: true,
   },
   UnknownOwner: {
@@ -32,7 +32,7 @@ export const addressCodes = {
     means:
       "Its attributes name no pod, tunnel or Service, because it was assigned by hand or by another program; or it is kept " +
       "for a VM that does not run. It is left alone.",
-    mend: run("ipamctl show --ip ADDRESS", "Ask whoever assigned it; then release it, or leave it."),
+    mend: ask("Ask whoever assigned it; then `ipamctl release` it, or leave it."),
   },
   InUseNotAllocated: {
     severity: "critical",

@@ -120,8 +120,13 @@ function cooldown(
     handle_id !== undefined || [secondary, alternateOwnerAttrs].some((map) => Object.keys(map ?? {}).length > 0);
   if (Number.isNaN(time)) say("MalformedCooldown", `releasedAt "${releasedAt}" is no time`);
   else if (owned) say("MalformedCooldown", `the entry released at ${releasedAt} has a handle or attributes`);
-  else if (time > now.getTime() + SKEW_MS)
+  else if (isLateRelease({ releasedAt }, now))
     say("ReleaseInFuture", `released at ${releasedAt}, and it is ${now.toISOString()}`);
+}
+
+/** Whether an entry was released later than clocks can differ. */
+export function isLateRelease({ releasedAt = "" }: AllocationAttribute, now: Date): boolean {
+  return Date.parse(releasedAt) > now.getTime() + SKEW_MS;
 }
 
 function handleText({ handle_id: handle = "" }: AllocationAttribute, say: Say): void {

@@ -2,7 +2,7 @@
 import { SINGLETON_NAME } from "../../api/installation.ts";
 import { configViolations } from "../../ipam/config-rules.ts";
 import { family, nameOf } from "../finding.ts";
-import { edit, run } from "../mend.ts";
+import { configure, edit, run } from "../mend.ts";
 
 type Code = keyof typeof codes;
 
@@ -13,7 +13,7 @@ const codes = {
     means:
       "Nothing is allocated with a configuration whose fields exclude each other, or only by programs that do not look. " +
       "Releasing goes on.",
-    mend: run("ipamctl configure --help", "`ipamctl configure` changes one field and keeps the others."),
+    mend: configure,
   },
   IgnoredConfiguration: {
     severity: "warning",

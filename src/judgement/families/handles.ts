@@ -57,7 +57,7 @@ const codes = {
 } as const;
 
 /** How many addresses of which range. Lists, because there are as many as there are addresses, and each has one entry. */
-type Counts = { readonly cidr: string; count: number }[];
+export type Counts = { readonly cidr: string; count: number }[];
 
 export const handles = family<Code>({
   title: "Handles",
@@ -74,8 +74,8 @@ export const handles = family<Code>({
   },
 });
 
-/** By the handle's object name: ids that differ only in case share one. */
-function heldByHandle(blocks: readonly IPAMBlock[]): Map<string, Counts> {
+/** What blocks hold, by the handle's object name: ids that differ only in case share one. */
+export function heldByHandle(blocks: readonly IPAMBlock[]): Map<string, Counts> {
   const held = new Map<string, Counts>();
   for (const block of blocks) {
     const names = block.spec.attributes.map(objectName);

@@ -1,0 +1,90 @@
+/** Mends who owns a block: its own word holds, and rows are made to say the same. */
+import { affinityName, blockName } from "../../api/names.ts";
+import { type BlockAffinity, type IPAMBlock, V3_API_VERSION } from "../../api/v3.ts";
+import type { Stored } from "../../datastore/datastore.ts";
+import { ownerOf, rowOwner } from "../../ipam/affinity.ts";
+import { isIpamError } from "../../ipam/errors.ts";
+import { rowOwnerText } from "../../judgement/owners.ts";
+import { asSeen, unlessLost } from "../writing/as-seen.ts";
+import { stored } from "./copy.ts";
+import { type Mender, type Mending, NOT_SO_ANY_MORE, named } from "./mending.ts";
+
+type Row = Stored<"BlockAffinity">;
+
+/** The finding's row, exactly as it was looked at, and the block that it names as it is now. */
+function withRow(
+  mend: (mending: Mending, row: Row, block: IPAMBlock | undefined) => Promise<string | undefined>,
+): Mender {
+  return async (mending, [{ object }]) => {
+    const { datastore, looks } = mending;
+    const seen = named(looks.inventory.affinities, object.name);
+    const found = await asSeen(datastore, "BlockAffinity", seen);
+    if ("changed" in found) return found.changed;
+    return mend(mending, found.object, await blockOf(mending, found.object));
+  };
+}
+
+async function blockOf({ datastore }: Mending, { spec }: BlockAffinity): Promise<IPAMBlock | undefined> {
+  return (await stored(datastore, "IPAMBlock", blockName(spec.cidr))) as IPAMBlock | undefined;
+}
+
+const isOwn = (row: Row, block: IPAMBlock | undefined) => block?.spec.affinity === rowOwnerText(row);
+
+/** A claim whose block is there is finished, a release too; a row of what is not there, or another's, goes. */
+export const finishClaim = withRow(async ({ datastore, ipam }, row, block) => {
+  if (!isOwn(row, block)) return unlessLost(datastore.delete(row));
+  if (row.spec.state === "pendingDeletion") return unlessLost(ipam.releaseBlockAffinity(block!, false));
+  return unlessLost(datastore.update({ ...row, spec: { ...row.spec, state: "confirmed" } }));
+});
+
+export const deleteDangling = withRow(async ({ datastore }, row, block) =>
+  block === undefined ? unlessLost(datastore.delete(row)) : NOT_SO_ANY_MORE,
+);
+
+export const deleteContradicting = withRow(async ({ datastore }, row, block) =>
+  isOwn(row, block) ? NOT_SO_ANY_MORE : unlessLost(datastore.delete(row)),
+);
+
+/** Whatever writes a row gives it its labels. */
+export const writeLabels = withRow(async ({ datastore }, row) =>
+  unlessLost(datastore.update({ ...row, spec: { ...row.spec, type: row.spec.type || "host" } })),
+);
+
+/** The rightly named row is there before the other goes. */
+export const rename = withRow(async ({ datastore }, row) => {
+  const name = affinityName(row.spec.node, row.spec.cidr);
+  if ((await stored(datastore, "BlockAffinity", name)) === undefined) {
+    const lost = await unlessLost(datastore.create({ ...row, metadata: { name } }));
+    if (lost !== undefined) return lost;
+  }
+  return unlessLost(datastore.delete(row));
+});
+
+/** An empty block only: of another the addresses have to go first. */
+export const giveUpOfGone = withRow(async ({ ipam }, row, block) => {
+  if (!isOwn(row, block)) return NOT_SO_ANY_MORE;
+  try {
+    return await unlessLost(ipam.releaseBlockAffinity(block!, true));
+  } catch (error) {
+    if (!isIpamError(error, "BlockNotEmpty")) throw error;
+    return `still holds addresses: free those first, with ipamctl gc, or ipamctl release --node ${rowOwner(row).host}`;
+  }
+});
+
+/** The owner gets its row again; one that is gone gives the block up. */
+export const addRow: Mender = async (mending, [{ object }]) => {
+  const { datastore, ipam, looks } = mending;
+  const found = await asSeen(datastore, "IPAMBlock", named(looks.inventory.blocks, object.name));
+  if ("changed" in found) return found.changed;
+  const block = found.object;
+  const { host: node, affinityType: type } = ownerOf(block)!;
+  const { cidr } = block.spec;
+  const name = affinityName(node, cidr);
+  if (await stored(datastore, "BlockAffinity", name)) return NOT_SO_ANY_MORE;
+  const { nodes } = looks.inventory.snapshot;
+  if (type === "host" && nodes && !nodes.some((known) => known.name === node)) {
+    return unlessLost(ipam.releaseBlockAffinity(block, false));
+  }
+  const spec = { state: "confirmed" as const, node, type, cidr, deleted: false };
+  return unlessLost(datastore.create({ apiVersion: V3_API_VERSION, kind: "BlockAffinity", metadata: { name }, spec }));
+};

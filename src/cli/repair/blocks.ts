@@ -1,0 +1,56 @@
+/** Mends what is wrong with a block by itself. */
+import type { IPAMBlock } from "../../api/v3.ts";
+import { isDatastoreError } from "../../datastore/datastore.ts";
+import { nextVersion } from "../../ipam/block.ts";
+import { retryLostRaces } from "../../ipam/retry.ts";
+import { usesOf } from "../../judgement/uses.ts";
+import { deleteAsSeen } from "../writing/as-seen.ts";
+import type { BlockFix, FixContext } from "./block-fixes.ts";
+import { type Mender, type Mending, NOT_SO_ANY_MORE, named } from "./mending.ts";
+
+/** The fix is worked out anew from what is stored, as often as somebody else writes the block first. */
+export function byFix(fix: BlockFix): Mender {
+  return async (mending, [{ object }]) => {
+    const seen = named(mending.looks.inventory.blocks, object.name);
+    const context = { now: mending.now(), isInUse: usersIn(mending) };
+    const attempt = () => fixOnce(mending, seen, fix, context);
+    return retryLostRaces(attempt, { what: `mending IPAMBlock "${object.name}"`, lost: ["Conflict"] });
+  };
+}
+
+async function fixOnce({ datastore }: Mending, seen: IPAMBlock, fix: BlockFix, context: FixContext) {
+  try {
+    const block = await datastore.get("IPAMBlock", seen.metadata.name, { fresh: true });
+    if (block.metadata.uid !== seen.metadata.uid) return "was made anew since it was looked at";
+    const fixed = fix(block, context);
+    if (fixed === block) return "cannot be mended as it is: an address in question is in use, or it is mended already";
+    await datastore.update({ ...nextVersion(fixed), kind: "IPAMBlock" });
+    return undefined;
+  } catch (error) {
+    if (isDatastoreError(error, "NotFound")) return "is gone";
+    throw error;
+  }
+}
+
+function usersIn({ looks }: Mending): (address: string) => boolean {
+  const used = new Set(Array.from(usesOf(looks.inventory.snapshot), ({ address }) => address));
+  return (address) => used.has(address);
+}
+
+/** A block of nobody's that holds nothing. */
+export const deleteEmpty: Mender = async (mending, [{ object }]) => {
+  const seen = named(mending.looks.inventory.blocks, object.name);
+  if (!mending.looks.isUnchanged(seen)) return "was changed between the two looks";
+  return deleteAsSeen(mending.datastore, "IPAMBlock", seen);
+};
+
+/** Whoever reads a row that is marked as deleted removes it. */
+export const finishDeletion: Mender = async ({ datastore }, [{ object }]) => {
+  try {
+    await datastore.get(object.kind as "IPAMBlock", object.name, { fresh: true });
+    return NOT_SO_ANY_MORE;
+  } catch (error) {
+    if (isDatastoreError(error, "NotFound")) return undefined;
+    throw error;
+  }
+};

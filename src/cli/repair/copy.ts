@@ -1,0 +1,140 @@
+/**
+ * The copy that `repair` keeps of what it changes: a line that says what it is; before each write the object as it was,
+ * after it what it became. Written as it goes, so that it is right wherever the work was cut off.
+ */
+import { type FileHandle, open, readFile } from "node:fs/promises";
+import type { IpamKind } from "../../api/v3.ts";
+import { type Datastore, isDatastoreError, type Kind, type Stored } from "../../datastore/datastore.ts";
+import { parseJson, printJson } from "../../kube/json.ts";
+
+const FIRST = { copy: "ipam-operator.io/v1alpha1" } as const;
+
+/** An object as it was; undefined: there was none. */
+interface Before {
+  readonly kind: IpamKind;
+  readonly name: string;
+  readonly before?: Stored<IpamKind> | undefined;
+}
+/** What it is since; undefined: it is gone, or nobody knows. */
+interface After {
+  readonly kind: IpamKind;
+  readonly name: string;
+  readonly after: { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined } | "gone";
+}
+
+/** One object's way through a repair. */
+export interface Change {
+  readonly kind: IpamKind;
+  readonly name: string;
+  readonly before: Stored<IpamKind> | undefined;
+  /** Absent where the work was cut off at its write. */
+  readonly after?: After["after"];
+}
+
+export class Copy {
+  readonly path: string;
+  #file: Promise<FileHandle> | undefined;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** Whether anything was written to it. */
+  get isUsed(): boolean {
+    return this.#file !== undefined;
+  }
+
+  /** Lines are whole, whoever writes at once. @throws where the file is there already, or cannot be written */
+  async add(line: Before | After): Promise<void> {
+    this.#file ??= this.#create();
+    const file = await this.#file;
+    this.#last = this.#last.then(() => file.appendFile(`${printJson(line)}\n`));
+    await this.#last;
+  }
+
+  async close(): Promise<void> {
+    await this.#file?.then((file) => file.close()).catch(() => {});
+  }
+
+  async #create(): Promise<FileHandle> {
+    const file = await open(this.path, "ax");
+    await file.appendFile(`${printJson(FIRST)}\n`);
+    return file;
+  }
+}
+
+/** The store, with every write to it kept in the copy. */
+export function copied(datastore: Datastore, copy: Copy): Datastore {
+  const write = async <K extends Kind, T>(
+    object: Stored<K>,
+    doIt: () => Promise<T>,
+    after: (done: T) => After["after"],
+  ) => {
+    const { kind, metadata } = object as Stored<IpamKind>;
+    const { name } = metadata;
+    await copy.add({ kind, name, before: await stored(datastore, kind, name) });
+    const done = await doIt();
+    await copy.add({ kind, name, after: after(done) });
+    return done;
+  };
+  const revision = ({ metadata: { uid, resourceVersion } }: Stored<Kind>) => ({ uid, resourceVersion });
+  return {
+    description: datastore.description,
+    nodes: datastore.nodes,
+    get: (kind, name, options) => datastore.get(kind, name, options),
+    list: (kind, options) => datastore.list(kind, options),
+    watch: (kind, options) => datastore.watch(kind, options),
+    close: () => datastore.close(),
+    updateStatus: (object, options) => datastore.updateStatus(object, options),
+    create: (object, options) => write(object, () => datastore.create(object, options), revision),
+    update: (object, options) => write(object, () => datastore.update(object, options), revision),
+    delete: (object, options) =>
+      write(
+        object,
+        () => datastore.delete(object, options),
+        () => "gone",
+      ),
+  };
+}
+
+/** Undefined where there is none. */
+export async function stored(
+  datastore: Datastore,
+  kind: IpamKind,
+  name: string,
+): Promise<Stored<IpamKind> | undefined> {
+  try {
+    return await datastore.get(kind, name, { fresh: true });
+  } catch (error) {
+    if (isDatastoreError(error, "NotFound")) return undefined;
+    throw error;
+  }
+}
+
+/** What a repair changed, each object once: as it was first, and what it became last. @throws Error where it is no copy */
+export async function readCopy(path: string): Promise<Change[]> {
+  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+    throw new Error(`${path} cannot be read: ${error.message}`);
+  });
+  const [first, ...lines] = text.split("\n").filter((line) => line !== "");
+  if (first !== printJson(FIRST)) throw new Error(`${path} is no copy of "ipamctl repair"`);
+  const changes = new Map<string, Change>();
+  for (const [index, line] of lines.entries()) fold(changes, parsed(path, line, index + 2));
+  return [...changes.values()];
+}
+
+function parsed(path: string, line: string, number: number): Before | After {
+  try {
+    return parseJson(line) as Before | After;
+  } catch {
+    throw new Error(`${path}, line ${number}: is not whole`);
+  }
+}
+
+function fold(changes: Map<string, Change>, line: Before | After): void {
+  const key = `${line.kind}/${line.name}`;
+  const known = changes.get(key);
+  if ("after" in line) changes.set(key, { ...known!, after: line.after });
+  else if (known === undefined) changes.set(key, { kind: line.kind, name: line.name, before: line.before });
+}

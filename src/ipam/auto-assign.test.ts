@@ -25,16 +25,20 @@ describe("autoAssign", () => {
   test.each([
     ["T3", 26, 122, 0],
     ["T4", 30, 126, 256],
-  ])("%s: 256 of each family", async (_, size4, size6, maxBlocksPerHost) => {
-    await using w = await world({
-      pools: [
-        ["192.168.1.0/24", size4],
-        ["fd00::/120", size6],
-      ],
-    });
-    const { v4, v6 } = await w.ipam.autoAssign({ ...ask, num4: 256, num6: 256, maxBlocksPerHost });
-    expect([new Set(v4?.ips).size, new Set(v6?.ips).size]).toEqual([256, 256]);
-  });
+  ])(
+    "%s: 256 of each family",
+    async (_, size4, size6, maxBlocksPerHost) => {
+      await using w = await world({
+        pools: [
+          ["192.168.1.0/24", size4],
+          ["fd00::/120", size6],
+        ],
+      });
+      const { v4, v6 } = await w.ipam.autoAssign({ ...ask, num4: 256, num6: 256, maxBlocksPerHost });
+      expect([new Set(v4?.ips).size, new Set(v6?.ips).size]).toEqual([256, 256]);
+    },
+    120_000,
+  );
 
   test.each([
     [{ num4: 256, maxBlocksPerHost: 1 }, "v4", 64],

@@ -48,8 +48,8 @@ export function choosePools(pools: readonly Pool[], query: PoolQuery): PoolChoic
 
   const enabled = keep(family, (pool) => disabledBecause(pool) ?? tooSmall(pool, longest));
   if (enabled.length === 0) throw noPool("cannot find a qualified ippool", passedOver);
-  const asked = query.requested.map((cidr) => requestedPool(enabled, cidr, passedOver));
-  const selected = asked.length > 0 ? asked : keep(enabled, notSelectedBy(query));
+  const asked = new Set(query.requested.map((cidr) => requestedPool(enabled, cidr, passedOver)));
+  const selected = asked.size > 0 ? [...asked] : keep(enabled, notSelectedBy(query));
   if (selected.length === 0) throw noPool(`no configured Calico pools for node ${query.host}`, passedOver);
   const usable = keep(selected, (pool) => notForUse(pool, query.use));
   if (usable.length > 0) return { selected, usable };

@@ -13,6 +13,7 @@ describe("where to look", () => {
   it.each<[string, PlaceOptions, ReturnType<typeof around>, object]>([
     ["the flag before KUBECONFIG", { kubeconfig: "/a" }, around({ KUBECONFIG: "/b" }), { kubeconfig: "/a" }],
     ["KUBECONFIG before the home folder", {}, around({ KUBECONFIG: "/b" }, USUAL), { kubeconfig: "/b" }],
+    ["several files of KUBECONFIG", {}, around({ KUBECONFIG: "/b::/c" }, USUAL), { kubeconfig: ["/b", "/c"] }],
     ["the home folder", {}, around({}, USUAL), { kubeconfig: USUAL }],
     ["the pod", {}, around({ KUBERNETES_SERVICE_HOST: "10.0.0.1" }, TOKEN), { inCluster: true }],
     ["a context and a group", { context: "c", datastore: "v1" }, around({}, USUAL), { context: "c", apiGroup: "v1" }],
@@ -28,7 +29,6 @@ describe("where to look", () => {
 
   it.each<[PlaceOptions, NodeJS.ProcessEnv, RegExp]>([
     [{}, {}, /no cluster is named/],
-    [{}, { KUBECONFIG: "/a:/b" }, /names 2 files: say which one/],
     [{ datastore: "v2" }, {}, /'v2' is none of auto, v1, v3/],
     [{ datastore: "embedded:" }, {}, /needs the store's file/],
     [{ datastore: "embedded:/none.db" }, {}, /there is no such file/],

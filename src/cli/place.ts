@@ -6,7 +6,8 @@ import { UsageError } from "./usage-error.ts";
 
 export interface ClusterPlace {
   readonly kind: "cluster";
-  readonly kubeconfig?: string | undefined;
+  /** Several are read as one. */
+  readonly kubeconfig?: string | readonly string[] | undefined;
   readonly context?: string | undefined;
   readonly inCluster?: boolean;
   readonly apiGroup: "auto" | "v1" | "v3";
@@ -74,9 +75,7 @@ function clusterOf(
 ): Omit<ClusterPlace, "kind" | "apiGroup"> {
   if (flag !== undefined) return { kubeconfig: flag };
   const named = (env["KUBECONFIG"] ?? "").split(delimiter).filter((path) => path !== "");
-  if (named.length > 1) {
-    throw new UsageError(`KUBECONFIG names ${named.length} files: say which one with --kubeconfig FILE.`);
-  }
+  if (named.length > 1) return { kubeconfig: named };
   if (named[0] !== undefined) return { kubeconfig: named[0] };
   const usual = join(home, ".kube", "config");
   if (exists(usual)) return { kubeconfig: usual };

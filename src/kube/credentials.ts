@@ -32,8 +32,8 @@ export interface Credentials {
 }
 
 export interface CredentialsOptions {
-  /** Path of a kubeconfig file. */
-  readonly kubeconfig?: string | undefined;
+  /** Path of a kubeconfig file; several are read as one, as kubectl does with those of KUBECONFIG. */
+  readonly kubeconfig?: string | readonly string[] | undefined;
   /** Context in it; default its current one. */
   readonly context?: string | undefined;
   /** The ServiceAccount of the pod we run in. */

@@ -2,8 +2,9 @@
  * Which cluster and user: chosen from a kubeconfig, or this pod's ServiceAccount. The only module that imports
  * client-node, and only when it is asked: the import alone takes a second.
  */
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { delimiter, dirname, resolve } from "node:path";
 import type { Cluster, KubeConfig, User } from "@kubernetes/client-node";
 import { parse as parseYaml } from "yaml";
 import { unreadable } from "./credential-files.ts";
@@ -46,17 +47,20 @@ export async function podIdentity(root: string): Promise<Identity> {
 }
 
 /**
- * A context of a kubeconfig file; the current one where none is named.
+ * A context of a kubeconfig file; the current one where none is named. Several files are one as kubectl reads them: of
+ * each name the first file that has it counts, and files that are not there are passed over.
  * @throws KubeError Unauthorized when the file, the context, its cluster or its user is missing
  */
-export async function kubeconfigIdentity(path: string, context: string | undefined): Promise<Identity> {
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
-    throw unreadable(path, "kubeconfig", error);
-  });
-  const directory = dirname(resolve(path));
-  const config = await parseKubeconfig(path, text, directory);
+export async function kubeconfigIdentity(
+  paths: string | readonly string[],
+  context: string | undefined,
+): Promise<Identity> {
+  const files = typeof paths === "string" ? [await readKubeconfig(paths)] : await readAll(paths);
+  const config = files.length === 1 ? files[0]!.config : await merged(files);
+  const path = files.map((file) => file.path).join(delimiter);
   if (context !== undefined) config.setCurrentContext(context);
   const { name, cluster, user, namespace } = chosen(config, path);
+  const { text, directory } = files.find((file) => file.config.getUser(user.name) !== null)!;
   return {
     cluster,
     user,
@@ -88,6 +92,43 @@ export function invalid(message: string): KubeError {
 async function newKubeConfig(): Promise<KubeConfig> {
   const { KubeConfig } = await import("@kubernetes/client-node");
   return new KubeConfig();
+}
+
+interface KubeconfigFile {
+  readonly path: string;
+  readonly text: string;
+  readonly directory: string;
+  readonly config: KubeConfig;
+}
+
+async function readKubeconfig(path: string): Promise<KubeconfigFile> {
+  const text = await readFile(path, "utf8").catch((error: unknown) => {
+    throw unreadable(path, "kubeconfig", error);
+  });
+  const directory = dirname(resolve(path));
+  return { path, text, directory, config: await parseKubeconfig(path, text, directory) };
+}
+
+async function readAll(paths: readonly string[]): Promise<KubeconfigFile[]> {
+  const there = paths.filter((path) => existsSync(path));
+  if (there.length === 0) throw invalid(`none of the kubeconfig files is there: ${paths.join(", ")}`);
+  return Promise.all(there.map(readKubeconfig));
+}
+
+async function merged(files: readonly KubeconfigFile[]): Promise<KubeConfig> {
+  const configs = files.map((file) => file.config);
+  const config = await newKubeConfig();
+  config.loadFromOptions({
+    clusters: firstOfEachName(configs.flatMap((one) => one.getClusters())),
+    users: firstOfEachName(configs.flatMap((one) => one.getUsers())),
+    contexts: firstOfEachName(configs.flatMap((one) => one.getContexts())),
+    currentContext: configs.map((one) => one.getCurrentContext()).find(Boolean),
+  });
+  return config;
+}
+
+function firstOfEachName<T extends { readonly name: string }>(all: readonly T[]): T[] {
+  return all.filter(({ name }, at) => all.findIndex((other) => other.name === name) === at);
 }
 
 /** A parser's message quotes the lines around the fault, which may hold a token: only the place is told. */

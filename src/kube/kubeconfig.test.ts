@@ -1,0 +1,66 @@
+/** Several kubeconfig files are one, as kubectl reads those of KUBECONFIG. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { loadCredentials } from "./credentials.ts";
+
+const root = mkdtempSync(join(tmpdir(), "ipam-operator-kubeconfig-"));
+afterAll(() => rmSync(root, { recursive: true }));
+
+interface Parts {
+  readonly clusters?: Readonly<Record<string, string>>;
+  readonly users?: Readonly<Record<string, object>>;
+  readonly contexts?: Readonly<Record<string, readonly [cluster: string, user: string]>>;
+  readonly current?: string;
+}
+
+function write(name: string, { clusters = {}, users = {}, contexts = {}, current = "" }: Parts): string {
+  const path = join(root, name);
+  mkdirSync(dirname(path), { recursive: true });
+  const config = {
+    clusters: Object.entries(clusters).map(([name, server]) => ({ name, cluster: { server } })),
+    users: Object.entries(users).map(([name, user]) => ({ name, user })),
+    contexts: Object.entries(contexts).map(([name, [cluster, user]]) => ({ name, context: { cluster, user } })),
+    "current-context": current,
+  };
+  writeFileSync(path, stringify(config));
+  return path;
+}
+
+const first = write("a/first", { clusters: { c: "https://first.test" }, contexts: { one: ["c", "u"] } });
+const second = write("b/second", {
+  clusters: { c: "https://second.test", d: "https://other.test" },
+  users: { u: { token: "of-second" }, w: { tokenFile: "token" } },
+  contexts: { one: ["d", "u"], two: ["d", "w"] },
+  current: "one",
+});
+
+describe("several kubeconfig files", () => {
+  it("of each name the first file that has it counts; the current context is the first that is set", async () => {
+    const credentials = await loadCredentials({ kubeconfig: [first, second] });
+    expect(credentials.server).toBe("https://first.test");
+    expect(credentials.description).toContain(`context one of ${first}:${second}, user u`);
+    expect(await credentials.headers()).toEqual({ authorization: "Bearer of-second" });
+  });
+
+  it("file names are relative to the file that they stand in", async () => {
+    writeFileSync(join(root, "b/token"), "from-file");
+    const credentials = await loadCredentials({ kubeconfig: [first, second], context: "two" });
+    expect(credentials.server).toBe("https://other.test");
+    expect(await credentials.headers()).toEqual({ authorization: "Bearer from-file" });
+  });
+
+  it("one that is not there is passed over; where none is, that is told", async () => {
+    const credentials = await loadCredentials({ kubeconfig: [join(root, "none"), second] });
+    expect(credentials.server).toBe("https://other.test");
+    const none = loadCredentials({ kubeconfig: ["/no/a", "/no/b"] });
+    await expect(none).rejects.toThrow("none of the kubeconfig files is there: /no/a, /no/b");
+  });
+
+  it("a context that none has is told with those that there are", async () => {
+    const lost = loadCredentials({ kubeconfig: [first, second], context: "three" });
+    await expect(lost).rejects.toThrow("has no context three; it has: one, two");
+  });
+});

@@ -11,6 +11,7 @@ import { plan } from "./verbs/plan.ts";
 import { release } from "./verbs/release.ts";
 import { repair } from "./verbs/repair.ts";
 import { show } from "./verbs/show.ts";
+import { split } from "./verbs/split.ts";
 import { top } from "./verbs/top.ts";
 import { version } from "./verbs/version.ts";
 import { why } from "./verbs/why.ts";
@@ -27,6 +28,7 @@ export const VERBS: readonly Verb[] = [
   assign,
   gc,
   repair,
+  split,
   bundle,
   version,
   completion,

@@ -78,3 +78,16 @@ export function rowsOf({ stdout }: Pick<Ran, "stdout">): string[] {
   const { items } = JSON.parse(stdout) as { items: { result: string; action: string; object: string }[] };
   return items.map(({ result, action, object }) => `${result} ${action} ${object}`);
 }
+
+/** A signal that aborts once so many steps may have begun: looked at before the plan is shown, and before each step. */
+export function stopsAfter(steps: number): AbortSignal {
+  const stop = new AbortController();
+  let looked = 0;
+  return new Proxy(stop.signal, {
+    get: (signal, key) => {
+      if (key === "aborted" && looked++ >= steps) stop.abort(new Error("interrupted"));
+      const value = Reflect.get(signal, key, signal);
+      return typeof value === "function" ? value.bind(signal) : value;
+    },
+  });
+}

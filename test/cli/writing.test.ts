@@ -6,7 +6,7 @@ import { work } from "../../src/cli/writing/work.ts";
 import { DatastoreError } from "../../src/datastore/datastore.ts";
 import { ipamctl } from "./ipamctl.ts";
 import { pod, sound } from "./sound.ts";
-import { rowsOf, siteOf } from "./writing-site.ts";
+import { rowsOf, siteOf, stopsAfter } from "./writing-site.ts";
 
 const leaked = { ...sound, pods: sound.pods!.filter(({ name }) => name !== "web-1") };
 const RELEASE = ["release", "10.0.0.4"];
@@ -115,19 +115,6 @@ describe("while it acts", () => {
     expect(await results("Invalid")).toEqual(Array(3).fill("failed Invalid it is"));
   });
 });
-
-/** A signal that aborts once so many steps may have begun: looked at before the plan is shown, and before each step. */
-function stopsAfter(steps: number): AbortSignal {
-  const stop = new AbortController();
-  let looked = 0;
-  return new Proxy(stop.signal, {
-    get: (signal, key) => {
-      if (key === "aborted" && looked++ >= steps) stop.abort(new Error("interrupted"));
-      const value = Reflect.get(signal, key, signal);
-      return typeof value === "function" ? value.bind(signal) : value;
-    },
-  });
-}
 
 describe("the question", () => {
   const never = new AbortController().signal;

@@ -17,6 +17,8 @@ export interface Item {
 export interface Step extends Item {
   /** Steps of one lane wait for each other, because they write the same object. Default: the object. */
   readonly lane?: string;
+  /** Where it is not done, nothing else is. */
+  readonly needed?: true;
   /**
    * Does it, wholly, and is never cut off by Ctrl-C. Looks first whether what was planned still holds.
    * @returns why it was left alone, where it does not; what it came to, where that was not known before

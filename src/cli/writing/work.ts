@@ -32,13 +32,14 @@ export async function work(steps: readonly Step[], { signal, progress }: WorkOpt
 }
 
 async function done(step: Step): Promise<{ readonly row: Row; readonly stops: boolean }> {
+  const isNeeded = step.needed === true;
   try {
     const came = await step.run();
     const row = typeof came === "string" ? rowOf({ ...step, why: came }, "kept") : rowOf({ ...step, ...came }, "done");
-    return { row, stops: false };
+    return { row, stops: isNeeded && row.result !== "done" };
   } catch (error) {
     // The next step would fail for the same reason.
-    const stops = isDatastoreError(error, "Unauthorized", "Unavailable", "NotServed");
+    const stops = isNeeded || isDatastoreError(error, "Unauthorized", "Unavailable", "NotServed");
     return {
       row: rowOf({ ...step, ...(error instanceof Partly && error.item), why: errorText(error) }, "failed"),
       stops,

@@ -26,7 +26,7 @@ export async function storedCooldown(
   cluster: ControlPlane,
   generation: "v1" | "v3" = "v3",
 ): Promise<number | undefined> {
-  const kind = generation === "v3" ? "ipamconfigurations.projectcalico.org" : "ipamconfigs.crd.projectcalico.org";
+  const kind = generation === "v3" ? "ipamconfigurations.projectcalico.org" : "ipamconfigs.v1.crd.projectcalico.org";
   const { code, stdout } = await cluster.kubectl(["get", kind, "default", "-o", "jsonpath={.spec.ipCooldownSeconds}"]);
   return code === 0 && stdout !== "" ? Number(stdout) : undefined;
 }

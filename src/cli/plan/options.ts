@@ -1,4 +1,5 @@
 /** What `plan` is asked, from its flags. */
+import { IP_COOLDOWN_SECONDS_LIMIT, MAX_BLOCKS_PER_HOST_LIMIT } from "../../api/config-limits.ts";
 import { UsageError } from "../usage-error.ts";
 import type { Given } from "../verb.ts";
 
@@ -25,8 +26,8 @@ export function planOptions({ options }: Given): PlanOptions {
   const [cidrs, files] = [list(options["cidr"]), list(options["filename"])];
   const asked = {
     blockSize: number("--block-size", 128),
-    maxBlocksPerHost: number("--max-blocks-per-host", 1_000_000),
-    cooldownSeconds: number("--cooldown", 1200),
+    maxBlocksPerHost: number("--max-blocks-per-host", MAX_BLOCKS_PER_HOST_LIMIT),
+    cooldownSeconds: number("--cooldown", IP_COOLDOWN_SECONDS_LIMIT),
     nodes: number("--nodes", 20_000),
     podsPerNode: number("--pods-per-node", 4096),
     strictAffinity: booleanOf("--strict-affinity", options["strictAffinity"]),

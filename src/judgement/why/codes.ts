@@ -1,5 +1,7 @@
 /** Why there is no address: the closed list, with what each means. Codes that `check` has too mean the same. */
 
+import { DEFAULT_MAX_BLOCKS_PER_HOST } from "../../api/config-limits.ts";
+
 export interface CauseRow {
   readonly title: string;
   /** What it means, and how it comes about. */
@@ -69,7 +71,7 @@ export const CAUSES = {
   },
   BlockCapReached: {
     title: "The node may own no more blocks, and those it owns are full",
-    means: "The limit is maxBlocksPerHost, or 20 where none is set. Calico does not borrow at the limit.",
+    means: `The limit is maxBlocksPerHost, or ${DEFAULT_MAX_BLOCKS_PER_HOST} where none is set. Calico does not borrow at the limit.`,
   },
   NoClaimAllowed: {
     title: "No node may claim a block",

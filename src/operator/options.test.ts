@@ -1,13 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-  FLAGS,
-  generateFlagsReference,
-  type OperatorOptions,
-  parseAddress,
-  parseDuration,
-  parseOptions,
-  UsageError,
-} from "./options.ts";
+import { parseAddress, parseDuration } from "./option-values.ts";
+import { FLAGS, generateFlagsReference, type OperatorOptions, parseOptions, UsageError } from "./options.ts";
 
 const parse = (argv: string[], env: NodeJS.ProcessEnv = {}) => parseOptions(argv, env) as OperatorOptions;
 
@@ -70,6 +63,8 @@ describe("the flags", () => {
   test.each([
     [["--concurrent", "0"], {}, "--concurrent", "from 1 up"],
     [["--log-level=loud"], {}, "--log-level", "trace, debug, info"],
+    [["--resync-period", "0s"], {}, "--resync-period", "from 1ms"],
+    [["--kubeconfig="], {}, "--kubeconfig", "empty"],
     [["--datastore", "embedded:"], {}, "--datastore", "embedded:FILE"],
     [["--resync-period", "ten"], {}, "--resync-period", "1h30m"],
     [["--metrics-bind-address", "8080"], {}, "--metrics-bind-address", ":PORT"],
@@ -120,6 +115,10 @@ test.each([
   ["1.5h", 5_400_000],
 ])("the duration %s", (text, ms) => {
   expect(parseDuration(text)).toBe(ms);
+});
+
+test.each(["0s", "0.5ms", "501h", "596h32m", "999999h"])("no timer holds the duration %s", (text) => {
+  expect(() => parseDuration(text)).toThrow("Give a time from 1ms to 500h.");
 });
 
 test("a port beyond 65535 is refused", () => {

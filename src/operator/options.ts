@@ -7,13 +7,20 @@ import { VERSION } from "../version.ts";
 import { misspeltVariables, VARIABLE_PREFIX } from "./environment.ts";
 import { type FeatureGates, gatesText, parseFeatureGates } from "./feature-gates.ts";
 import { LOG_ENCODINGS, LOG_LEVELS, type LogEncoding, type LogLevel } from "./log.ts";
+import {
+  type Off,
+  oneOf,
+  parseAddress,
+  parseBoolean,
+  parseCount,
+  parseDuration,
+  parseLoopback,
+  parseText,
+} from "./option-values.ts";
 import type { BindAddress } from "./probes.ts";
 
 /** Where the data is kept: chosen by the operator (`auto`), one of the two API groups, or a file of its own. */
 export type DatastoreChoice = "auto" | "v1" | "v3" | { readonly embedded: string };
-
-/** A server that is not wanted. */
-export type Off = "off";
 
 export interface OperatorOptions {
   readonly kubeconfig?: string;
@@ -152,7 +159,7 @@ function commandOf(env: NodeJS.ProcessEnv): Command {
 function optionOf(row: FlagRow, env: NodeJS.ProcessEnv): Option {
   const long = flagText(row.name);
   const option = new Option(row.value === undefined ? `${long} [true|false]` : `${long} <${row.value}>`, row.help);
-  const parse = row.parse ?? ((text: string) => text);
+  const parse = row.parse ?? parseText;
   option.argParser(parse);
   const variable = envName(row.name);
   const text = env[variable] || row.default;
@@ -218,41 +225,6 @@ function envName(name: string): string {
 /** The variables of all flags. */
 export const VARIABLES: readonly string[] = FLAGS.map(({ name }) => envName(name));
 
-function parseBoolean(text: string): boolean {
-  if (text === "true" || text === "false") return text === "true";
-  throw new InvalidArgumentError("Give true or false.");
-}
-
-function parseCount(text: string): number {
-  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("Give a whole number from 1 up.");
-}
-
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-/** Milliseconds of a duration as Go writes it: `1m30s`, `500ms`, `10h`. */
-export function parseDuration(text: string): number {
-  if (!/^(\d+(\.\d+)?(ms|s|m|h))+$/.test(text)) throw new InvalidArgumentError("Give a time such as 30s, 5m or 1h30m.");
-  const parts = [...text.matchAll(/([\d.]+)(ms|s|m|h)/g)];
-  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (UNIT_MS[unit ?? ""] ?? 0), 0);
-}
-
-/** `:8080`, `127.0.0.1:8080`, `[::1]:8080`; `0` is off. */
-export function parseAddress(text: string): BindAddress | Off {
-  if (text === "0") return "off";
-  const match = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text);
-  const port = Number(match?.[3]);
-  if (match === null || port > 65_535) throw new InvalidArgumentError("Give :PORT, HOST:PORT, or 0 for none.");
-  return { host: match[1] ?? (match[2] || undefined), port };
-}
-
-/** The inspector runs any code its client sends: never beyond this machine. */
-function parseLoopback(text: string): BindAddress | Off {
-  const address = parseAddress(text.replace(/^:/, "127.0.0.1:"));
-  if (address === "off" || ["127.0.0.1", "::1", "localhost"].includes(address.host ?? "")) return address;
-  throw new InvalidArgumentError("Only loopback is allowed, such as 127.0.0.1:9229.");
-}
-
 function parseDatastore(text: string): DatastoreChoice {
   if (text === "auto" || text === "v1" || text === "v3") return text;
   if (text.startsWith("embedded:") && text.length > "embedded:".length) return { embedded: text.slice(9) };
@@ -267,14 +239,6 @@ function featureGates(text: string): FeatureGates {
   }
 }
 
-function oneOf<T extends string>(allowed: readonly T[]): (text: string) => T {
-  return (text) => {
-    const found = allowed.find((word) => word === text);
-    if (found === undefined) throw new InvalidArgumentError(`Give one of ${allowed.join(", ")}.`);
-    return found;
-  };
-}
-
 /** The reference page of this table, by path. */
 export function generateFlagsReference(): Map<string, string> {
   const rows = FLAGS.map(
@@ -283,9 +247,9 @@ export function generateFlagsReference(): Map<string, string> {
   const page = [
     "# Flags of the operator",
     "",
-    "Generated from `src/operator/options.ts`; change it there. The flag wins over the variable. Times are written as Go",
-    "writes them (`500ms`, `30s`, `1h30m`). A flag that cannot be used, or a variable that is nearly one of these, ends the",
-    "process with exit code 2; of any other variable that begins with `IPAM_OPERATOR_` the log warns.",
+    "Generated from `src/operator/options.ts`; change it there. The flag wins over the variable. Times, from 1ms to 500h, are",
+    "written as Go writes them (`500ms`, `30s`, `1h30m`). A flag that cannot be used, or a variable that is nearly one of",
+    "these, ends the process with exit code 2; of any other variable that begins with `IPAM_OPERATOR_` the log warns.",
     "",
     "| flag | variable | default | meaning |",
     "|---|---|---|---|",

@@ -31,6 +31,20 @@ describe("a direct change", () => {
     ]);
   });
 
+  it("is none where the data is in another API group than before: what was in force there never was here", async () => {
+    await enforce({ ipCooldownSeconds: 60 });
+    await reconcile();
+    world.events.length = 0;
+    world.surroundings = theSurroundings({ datastore: { apiGroup: "crd.projectcalico.org/v1", chosenBy: "Flag" } });
+    await store({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
+    await reconcile();
+    expect((await configuration())?.spec.ipCooldownSeconds).toBe(60);
+    expect(world.events).toEqual(["Normal Configured: changed ipCooldownSeconds from 5 to 60"]);
+    await store({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 6 });
+    await reconcile();
+    expect(world.events.at(-1)).toMatch(/^Warning Drift: .*changed to 6/);
+  });
+
   it("that comes back again and again is left alone after three corrections, until the spec changes", async () => {
     await enforce({ ipCooldownSeconds: 60 });
     await reconcile();

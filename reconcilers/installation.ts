@@ -24,7 +24,7 @@ import { intended, NO_DRIFT, putBackBefore } from "./installation/drift.ts";
 import { outcomeOfFailure, UnreadableConfiguration } from "./installation/failure.ts";
 import { meaningOf, type Outcome } from "./installation/reasons.ts";
 import { adoption, conditionsOf, type Reconciled, statusOf } from "./installation/status.ts";
-import type { Surroundings } from "./installation/surroundings.ts";
+import { type Surroundings, UNDECIDED } from "./installation/surroundings.ts";
 import type { Difference } from "./installation/values.ts";
 
 export interface InstallationReconcilerOptions {
@@ -50,11 +50,13 @@ export function createInstallationReconciler(options: InstallationReconcilerOpti
 }
 
 async function reconcileInstallation(
-  installation: Installation,
+  read: Installation,
   options: InstallationReconcilerOptions,
   context: ReconcileContext,
 ): Promise<ReconcileResult> {
-  let found: Found = { installation, surroundings: options.surroundings(), now: options.clock(), ...NOTHING_READ };
+  const surroundings = options.surroundings();
+  const installation = withMemoryOf(surroundings, read);
+  let found: Found = { installation, surroundings, now: options.clock(), ...NOTHING_READ };
   let reconciled: Reconciled;
   let failure: unknown;
   try {
@@ -75,6 +77,14 @@ async function reconcileInstallation(
   // Thrown only now: the manager tries again soon, and until then the status says why.
   if (failure) throw failure;
   return retryLater(reconciled.outcome);
+}
+
+/** What was in force in another datastore, and drifted there, says nothing of what is stored in this one. */
+function withMemoryOf({ datastore }: Surroundings, installation: Installation): Installation {
+  const { applied: _, drift: __, ...status } = installation.status ?? {};
+  const [before, now] = [status.datastore?.apiGroup, datastore.apiGroup];
+  const isOther = before !== undefined && ![before, now].includes(UNDECIDED) && before !== now;
+  return isOther ? { ...installation, status } : installation;
 }
 
 type Found = Omit<Situation, "stored"> & Configurations;

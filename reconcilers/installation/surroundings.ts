@@ -19,7 +19,11 @@ export interface Blocked {
   readonly message: string;
 }
 
+/** The API group while none is chosen yet. */
+export const UNDECIDED = "none";
+
 export interface Surroundings {
+  /** The API group that holds the data, or `embedded`, or `UNDECIDED`. */
   readonly datastore: { readonly apiGroup: string; readonly chosenBy: string };
   /** Fields of the configuration's spec that the served CRD knows; undefined where that cannot be seen (all assumed). */
   readonly servedFields: ReadonlySet<string> | undefined;

@@ -3,7 +3,12 @@
  * `blocked`; it goes away by itself once the cause does.
  */
 import type { Logger } from "pino";
-import type { Blocked, NodeFacts, Surroundings } from "../../../reconcilers/installation/surroundings.ts";
+import {
+  type Blocked,
+  type NodeFacts,
+  type Surroundings,
+  UNDECIDED,
+} from "../../../reconcilers/installation/surroundings.ts";
 import type { Installation } from "../../api/installation.ts";
 import type { KubeObject } from "../../api/meta.ts";
 import { installationResource, resources } from "../../api/resources.ts";
@@ -139,7 +144,7 @@ class Watch implements ClusterWatch {
     const { choice } = this;
     return {
       datastore: {
-        apiGroup: choice === undefined ? "none" : groupVersion(choice.generation),
+        apiGroup: choice === undefined ? UNDECIDED : groupVersion(choice.generation),
         chosenBy: choice?.chosenBy ?? "Not chosen yet",
       },
       servedFields: this.#servedFields,

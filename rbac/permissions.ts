@@ -213,8 +213,11 @@ export const permissions: Readonly<Record<Role, readonly Grant[]>> = {
       verbs: ["create", "update", "patch", "delete"],
       why: "Writes the Installation, the pools and the reservations, and removes a configuration under a wrong name.",
     },
-    { on: DATA, verbs: ["update", "delete"], why: "Releases leaked addresses and removes what is left over." },
-    { on: ["IPAMHandle"], verbs: ["create"], why: "Restores a handle that its block still names." },
+    {
+      on: DATA,
+      verbs: ["create", "update", "delete"],
+      why: "Assigns and releases addresses (`ipamctl assign`, `release`, `gc`), mends what is left over (`ipamctl repair`).",
+    },
     { on: [NODES, PODS], verbs: ["get"], why: "Checks allocations against what runs." },
     readLock,
   ],

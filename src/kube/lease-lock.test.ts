@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { createElector, type ElectorOptions } from "./lease.ts";
 import { LeaseLock } from "./lease-lock.ts";
 import { createKubeClient } from "./rest.ts";
@@ -50,4 +50,26 @@ test.each([
   const rest = { namespace: "ns", name: "lease", identity: "a", log: pino({ level: "silent" }) };
   const options: ElectorOptions = { client, ...rest, ...times, onStartedLeading: () => {} };
   expect(() => createElector(options)).toThrow(message);
+});
+
+test("a server that does not answer is named, with what it did", async () => {
+  const request = ({ signal }: Call) =>
+    new Promise<never>((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
+  const client = createKubeClient({ server: "https://silent.example", request } as unknown as Transport);
+  const stop = new AbortController();
+  const elector = createElector({
+    client,
+    log: pino({ level: "silent" }),
+    namespace: "ns",
+    name: "lease",
+    identity: "a",
+    leaseDurationMs: 300,
+    renewDeadlineMs: 200,
+    retryPeriodMs: 100,
+    onStartedLeading: async () => {},
+  });
+  const running = elector.run(stop.signal);
+  await vi.waitFor(() => expect(elector.lastError).toEqual(new Error("no answer from https://silent.example in time")));
+  stop.abort();
+  await running;
 });

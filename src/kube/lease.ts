@@ -222,8 +222,9 @@ class LeaseElector implements Elector {
   }
 
   /** Once per cause, not once per try. */
-  #failed(what: string, error: unknown): void {
+  #failed(what: string, cause: unknown): void {
     const { log, namespace, name, advice } = this.#options;
+    const error = inWords(cause, this.#options.client.server);
     this.lastError = error;
     const failure = `${what}: ${error}`;
     if (failure === this.#lastFailure) return;
@@ -234,6 +235,12 @@ class LeaseElector implements Elector {
       `Cannot ${what} the Lease ${namespace}/${name}${remedy === undefined ? "" : `. ${remedy}`}`,
     );
   }
+}
+
+/** The time limit of a try over several calls ends it with words of the runtime's, which name nobody. */
+function inWords(error: unknown, server: string): unknown {
+  const isTimeLimit = error instanceof DOMException && error.name === "TimeoutError";
+  return isTimeLimit ? new Error(`no answer from ${server} in time`, { cause: error }) : error;
 }
 
 function timesOf({ leaseDurationMs = 15_000, renewDeadlineMs = 10_000, retryPeriodMs = 2000 }: ElectorOptions): Times {

@@ -42,7 +42,7 @@ export function shortage(short: Short): Found[] {
     ...(atCap ? contradicting(short) : heldByGoneNodes(short)),
     ...leaked(short, within),
     ...broken(short),
-    ...inOrder(mechanism, [cooling(within), reserved(short, onlyOwn)], within, room),
+    ...inOrder(mechanism, [cooling(within), reserved(short, atCap)], within, room),
     ...elsewhere(short),
   ];
 }
@@ -137,8 +137,9 @@ function cooling({ cooling: count, nextFree }: Holding): Found | undefined {
   );
 }
 
-function reserved({ inventory, room }: Short, onlyOwn: boolean): Found | undefined {
-  const count = onlyOwn && room.own.blocks.length > 0 ? BigInt(room.own.reserved) : room.reservedUnused;
+/** At the limit of blocks only those of the node's own count; else also what could be claimed. */
+function reserved({ inventory, room }: Short, atCap: boolean): Found | undefined {
+  const count = atCap ? BigInt(room.own.reserved) : room.reservedUnused;
   if (count === 0n) return undefined;
   const names = inventory.snapshot.reservations.map(({ metadata }) => metadata.name);
   const message = `${count} addresses would be free, and are reserved by IPReservation ${some(names)}`;

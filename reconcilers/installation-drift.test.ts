@@ -125,6 +125,34 @@ describe("a direct change", () => {
     expect(drifts()).toHaveLength(1);
   });
 
+  it("is written as an event before the status says that it was told: a process that ends in between loses neither", async () => {
+    await enforce({ ipCooldownSeconds: 60 });
+    await reconcile();
+    await store({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
+    const order: string[] = [];
+    world.flush = async () => {
+      await new Promise(setImmediate);
+      order.push(...drifts().map(() => "event"));
+    };
+    const seen = storeWith({
+      updateStatus: (object, options) => {
+        order.push(object.status?.drift?.some(({ pending }) => pending) ? "intent" : "status");
+        return world.datastore.updateStatus(object, options);
+      },
+    });
+    await reconcile(seen);
+    expect(order).toEqual(["intent", "event", "status"]);
+  });
+
+  it("is in the status although its event cannot be written for now", async () => {
+    await enforce({ ipCooldownSeconds: 60 });
+    await reconcile();
+    await store({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
+    world.flush = () => new Promise(() => {});
+    await reconcile();
+    expect((await installed()).status?.lastDrift).toMatch(/changed to 5/);
+  });
+
   it("is not told as put back where the process was killed before that, and counts once", async () => {
     await enforce({ ipCooldownSeconds: 60 });
     await reconcile();

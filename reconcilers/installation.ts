@@ -18,6 +18,7 @@ import { effectiveConfig, setIPAMConfig } from "../src/ipam/config.ts";
 import { retryLostRaces } from "../src/ipam/retry.ts";
 import type { ReconcileContext, ReconcileResult, Reconciler } from "../src/operator/controller.ts";
 import type { EventRecorder } from "../src/operator/events.ts";
+import { endsWithin } from "../src/operator/shutdown.ts";
 import { announce } from "./installation/announce.ts";
 import { type Decision, decide, type Situation } from "./installation/decide.ts";
 import { intended, NO_DRIFT, putBackBefore } from "./installation/drift.ts";
@@ -196,7 +197,13 @@ function notKept(written: readonly Difference[], stored: IPAMConfiguration | und
   return { reason: "FieldNotServed", message };
 }
 
-/** Events first: they cost nothing and cannot fail, and a status that cannot be written must not swallow them. */
+/** A status that says what was told already waits this long for the telling. */
+const EVENTS_MS = 2000;
+
+/**
+ * Events first: a status that cannot be written must not swallow them, and one that is written before them would let
+ * the next process believe that they were told, if this one ends in between.
+ */
 async function report(
   reconciled: Reconciled,
   { datastore, events }: InstallationReconcilerOptions,
@@ -207,6 +214,7 @@ async function report(
   announce(events, reconciled, status);
   if (isDeepStrictEqual(status, installation.status)) return;
   log[meaningOf(outcome.reason).event === "Warning" ? "warn" : "info"]({ reason: outcome.reason }, outcome.message);
+  if (events.flush) await endsWithin(EVENTS_MS, events.flush(), log);
   await retryLostRaces(() => writeStatus(installation, status, datastore, signal), {
     what: `writing the status of Installation "${installation.metadata.name}"`,
     signal,

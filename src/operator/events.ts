@@ -10,4 +10,6 @@ export interface EventRecorder {
    * @param action what was being done, CamelCase
    */
   event(regarding: KubeObject, type: "Normal" | "Warning", reason: string, note: string, action: string): void;
+  /** Resolves when everything recorded so far is written or dropped; absent where `event` has written it already. */
+  flush?(): Promise<void>;
 }

@@ -20,6 +20,7 @@ export function reconciling() {
     events: [] as string[],
     surroundings: theSurroundings() as Surroundings,
     now: NOW,
+    flush: undefined as undefined | (() => Promise<void>),
   });
   const world = {} as ReturnType<typeof fresh>;
   beforeEach(() => {
@@ -38,7 +39,10 @@ export function reconciling() {
     createInstallationReconciler({
       datastore: store,
       surroundings: () => world.surroundings,
-      events: { event: (_regarding, type, reason, note) => world.events.push(`${type} ${reason}: ${note}`) },
+      events: {
+        event: (_regarding, type, reason, note) => world.events.push(`${type} ${reason}: ${note}`),
+        ...(world.flush && { flush: world.flush }),
+      },
       clock: () => world.now,
     }).reconcile("default", { signal: new AbortController().signal, log });
 

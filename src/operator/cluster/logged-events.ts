@@ -13,5 +13,6 @@ export function loggedEvents(recorder: EventRecorder, log: Logger): EventRecorde
       if (!Object.hasOwn(REASONS, reason)) log[level]({ reason, kind, name: metadata.name }, note);
       recorder.event(regarding, type, reason, note, action);
     },
+    flush: async () => recorder.flush?.(),
   };
 }

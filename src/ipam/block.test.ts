@@ -48,6 +48,16 @@ describe("a new block", () => {
     expect(nextVersion(fresh("10.0.0.0/29", 7n, [3, 1])).spec.sequenceNumberForAllocation).toEqual({});
   });
 
+  test("what cools down gets no number by a later write; what is live and has none does", () => {
+    const block = shaped({
+      allocations: [0, 1, null, null],
+      attributes: [{ handle_id: "h" }, { releasedAt: NOW.toISOString() }],
+      unallocated: [2, 3],
+      sequenceNumberForAllocation: {},
+    });
+    expect(nextVersion(block).spec.sequenceNumberForAllocation).toEqual({ 0: 100n });
+  });
+
   test("T26: of a block with reserve (2,1) only the third address is left", () => {
     const block = fresh("10.0.0.0/30", 1n, [2, 1, "test-handle"]);
     const { ordinals } = take(block, 4);

@@ -230,6 +230,22 @@ describe("a block that no row names", () => {
     expect(await findings(w)).toEqual([]);
   });
 
+  test("found in a pool that the call may not draw from, it is put right, and not drawn from", async () => {
+    await using w = await world({
+      pools: [
+        ["10.0.0.0/30", 30],
+        ["10.1.0.0/29", 30],
+        ["10.2.0.0/30", 30, { allowedUses: ["Tunnel"] }],
+      ],
+    });
+    await w.ipam.autoAssign({ ...ask, num4: 4 });
+    await lostBlock(w, "10.2.0.0/30");
+    await w.ipam.assignIP({ ip: "10.2.0.1", hostname: "host-b" });
+    const { v4 } = await nothingAtHand(w).autoAssign({ ...ask, num4: 6 });
+    expect(v4?.ips.map((ip) => ip.slice(0, 5))).toEqual(Array(6).fill("10.1."));
+    expect(await findings(w)).toEqual([]);
+  });
+
   test("one whose row cannot be read stops nothing", async () => {
     await using w = await world({ pools, blockOrder: () => 0n });
     await w.ipam.autoAssign({ ...ask, num4: 1 });

@@ -68,10 +68,15 @@ export async function releaseIPs(
   const done = await sideBySide(groups, (group) => releaseGroup(releasing, group, known));
   const results = done.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
   const result = joined([{ unallocated: homeless.map(({ address }) => address), processed: [] }, ...results]);
-  const failed = done.find((outcome) => outcome.status === "rejected");
-  if (!failed) return result;
-  rememberPartial(failed.reason, result);
-  throw failed.reason;
+  try {
+    const failed = done.find((outcome) => outcome.status === "rejected");
+    if (failed) throw failed.reason;
+    options.signal?.throwIfAborted();
+  } catch (error) {
+    rememberPartial(error, result);
+    throw error;
+  }
+  return result;
 }
 
 interface Group {

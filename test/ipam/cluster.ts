@@ -14,6 +14,9 @@ import { Died, FaultyProcess } from "./faulty.ts";
 
 const START = Date.parse("2026-01-02T03:04:05.678Z");
 
+/** What a call runs in: how it sees the store, and what rejects when it is gone. */
+type Process = Pick<FaultyProcess, "datastore" | "death">;
+
 /** What a call came to. */
 export interface Answer {
   readonly result?: unknown;
@@ -47,7 +50,7 @@ export class Cluster implements AsyncDisposable {
   }
 
   /** Runs a call in a process of its own, whose clock may be ahead. */
-  async run(invocation: Invocation, process = new FaultyProcess(), ahead = 0): Promise<Answer> {
+  async run(invocation: Invocation, process: Process = new FaultyProcess(), ahead = 0): Promise<Answer> {
     this.#maxAhead = Math.max(this.#maxAhead, ahead);
     const ipam = createIpam({
       datastore: process.datastore(this.store),

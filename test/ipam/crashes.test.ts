@@ -4,14 +4,13 @@
  */
 import { describe, expect, it } from "vitest";
 import type { Finding } from "../invariants/check.ts";
-import { call, type Invocation, type Method, textOf } from "./calls.ts";
-import { Cluster, isForCallers } from "./cluster.ts";
+import { type Method, textOf } from "./calls.ts";
+import { isForCallers } from "./cluster.ts";
 import { SCENARIOS, type Scenario } from "./crash-scenarios.ts";
-import { prepareCluster } from "./crash-setup.ts";
 import { type Fault, FaultyProcess, faultText } from "./faulty.ts";
+import { isCountTooHigh, type Recovery, recover, scene } from "./recovery.ts";
 
 const READERS: readonly Method[] = ["ipsByHandle", "getAssignmentAttributes", "getUtilization", "getIPAMConfig"];
-type Recovery = NonNullable<Scenario["recoveredBy"]>[number];
 
 /** A death before a write and one after the write before it leave the same behind: calling again is tried after writes. */
 const FAULTS = [
@@ -25,24 +24,6 @@ function* crashesOf({ recoveredBy = ["again", "hosts"] }: Scenario, writes: numb
   for (const { recoveries, ...kind } of FAULTS) {
     const fitting = recoveries.filter((recovery) => recoveredBy.includes(recovery));
     for (const how of fitting) for (let write = 0; write < writes; write++) yield [{ ...kind, write }, how];
-  }
-}
-
-async function scene(scenario: Scenario): Promise<Cluster> {
-  const cluster = new Cluster();
-  await prepareCluster(cluster);
-  await scenario.before?.(cluster);
-  return cluster;
-}
-
-/** Counts that are too high, which a collection of handles puts right. */
-const isCountTooHigh = ({ invariant, object }: Finding) =>
-  (invariant === 30 || invariant === 32) && object.startsWith("IPAMHandle");
-
-async function recover(cluster: Cluster, invocation: Invocation, how: Recovery): Promise<void> {
-  if (how === "again") return void (await cluster.run(invocation));
-  for (const hostname of cluster.nodes.keys()) {
-    await cluster.run(call("autoAssign", { hostname, num4: 1, num6: 1, intendedUse: "Workload" }));
   }
 }
 

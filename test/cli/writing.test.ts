@@ -66,7 +66,9 @@ describe("before anything is changed", () => {
         throw stop.signal.reason;
       },
     };
-    expect(await site.run(RELEASE, io)).toMatchObject({ code: 130, stdout: "" });
+    const ran = await site.run(RELEASE, io);
+    expect(ran).toMatchObject({ code: 130, stdout: "" });
+    expect(ran.stderr).toContain("nothing was changed\nipamctl: stopped\n");
     expect(await site.codes()).toEqual(["LeakedAddress"]);
   });
 });

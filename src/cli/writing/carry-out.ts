@@ -41,6 +41,9 @@ export async function carryOut(session: Session, writing: Writing): Promise<numb
     if (!(await confirmed(session, plan, options))) return EXIT.error;
     checkLock(await workplace.lock(), lock, verb);
     return await act(session, plan);
+  } catch (error) {
+    if (session.signal.aborted) session.say("nothing was changed");
+    throw error;
   } finally {
     await workplace.close();
   }

@@ -1,7 +1,7 @@
 /** Vitest runs this once for all end-to-end tests: they share one cluster. */
 import type { TestProject } from "vitest/node";
 import type { ClusterAccess } from "../kind/cluster.ts";
-import { type Kind, startKind } from "../kind/kind.ts";
+import { startKind } from "../kind/kind.ts";
 import { ensureHelm } from "../tools/helm.ts";
 import { claimCluster, leaveCluster } from "./product.ts";
 import { shellOf } from "./shell.ts";
@@ -30,21 +30,17 @@ export default async function setup(project: TestProject): Promise<() => Promise
 async function prepare(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env[clusterVariable];
   const keep = process.env[keepVariable] === "true";
-  const helm = await ensureHelm();
   const kind = await startKind({ ...(given && { cluster: given }), keep });
-  const shell = shellOf(kind.access, helm);
-  await stoppingOnError(kind, () => claimCluster(kind, shell));
-  project.provide("cluster", kind.access);
-  project.provide("helm", helm);
-  return async () => {
-    if (given && !keep) await leaveCluster(kind, shell);
-    await kind.stop();
-  };
-}
-
-async function stoppingOnError(kind: Kind, work: () => Promise<void>): Promise<void> {
   try {
-    await work();
+    const helm = await ensureHelm();
+    const shell = shellOf(kind.access, helm);
+    await claimCluster(kind, shell);
+    project.provide("cluster", kind.access);
+    project.provide("helm", helm);
+    return async () => {
+      if (given && !keep) await leaveCluster(kind, shell);
+      await kind.stop();
+    };
   } catch (error) {
     await kind.stop();
     throw error;

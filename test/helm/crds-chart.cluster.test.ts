@@ -3,7 +3,8 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { deleteCrds } from "../support/delete-crds.ts";
 import { helmOk } from "./helm.ts";
-import { CRDS_RELEASE, PREVIOUS, type Releases, releasesOn } from "./releases.ts";
+import { PREVIOUS } from "./previous.ts";
+import { CRDS_RELEASE, type Releases, releasesOn } from "./releases.ts";
 
 let cluster: ControlPlane;
 let releases: Releases;

@@ -3,7 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { everything } from "./everything.ts";
 import { OPERATOR_CHART, objectsIn } from "./helm.ts";
-import { PREVIOUS, PREVIOUS_VERSION, type Releases, releasesOn, wipe } from "./releases.ts";
+import { PREVIOUS, PREVIOUS_VERSION } from "./previous.ts";
+import { type Releases, releasesOn, wipe } from "./releases.ts";
 
 let cluster: ControlPlane;
 let releases: Releases;

@@ -1,18 +1,7 @@
 /** Releases on a real API server where no kubelet is: pods stay an intention, and Helm does not wait for them. */
-import { join } from "node:path";
 import type { ControlPlane } from "../control-plane/control-plane.ts";
 import { deleteCrds } from "../support/delete-crds.ts";
 import { CRDS_CHART, type HelmResult, helm, helmOk, OPERATOR_CHART, RELEASE, type Values } from "./helm.ts";
-
-/**
- * The charts as they were packaged last, so that upgrades begin with what users have. At a release, replace them by the
- * released ones: `helm package --destination test/helm/previous helm/*`.
- */
-export const PREVIOUS_VERSION = "0.0.1";
-export const PREVIOUS = {
-  operator: join(import.meta.dirname, `previous/ipam-operator-${PREVIOUS_VERSION}.tgz`),
-  crds: join(import.meta.dirname, `previous/ipam-operator-crds-${PREVIOUS_VERSION}.tgz`),
-} as const;
 
 export interface Releases {
   /** `helm install` or `helm upgrade` of the operator's chart, as the admin. */

@@ -80,10 +80,14 @@ export function userOf(cluster: Kubectl, generation: Generation) {
     /** Back to a cluster with no Installation and no configuration. */
     reset: async () => {
       await cluster.kubectlOk(["delete", "ipaminst", "--all"]);
-      for (const kind of [plural, `ippools.${type.group}`]) await cluster.kubectl(["delete", kind, "--all"]);
-      await cluster.kubectl(["delete", "nodes", "--selector", ADDED]);
       const told = ["--namespace", "default", "--field-selector", "regarding.kind=Installation"];
-      await cluster.kubectl(["delete", "events.v1.events.k8s.io", ...told]);
+      const left = [
+        [plural, "--all"],
+        [`ippools.${type.group}`, "--all"],
+        ["nodes", "--selector", ADDED],
+      ];
+      const deletions = [...left, ["events.v1.events.k8s.io", ...told]];
+      await Promise.all(deletions.map((what) => cluster.kubectl(["delete", ...what])));
     },
   };
   return user;

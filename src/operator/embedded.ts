@@ -97,6 +97,7 @@ function followFolder({ path, datastore, terminal, operator: { options, log, sto
     try {
       expectStoreFile(path);
       await sync.sync(await readManifestFolder(folder));
+      if (told !== "") log.warn("Manifests are taken in again.");
       told = "";
     } catch (error) {
       if (isDatastoreError(error, "Invalid") && error.kind === "") return lost.abort(error);

@@ -37,6 +37,8 @@ test("reads YAML files by name, and nothing else", async () => {
 
 test("a folder that is not there is said so, with the way out", async () => {
   await expect(readManifestFolder(join(folder, "none"))).rejects.toThrow("does not exist: create it, or name another");
+  await write("file");
+  await expect(readManifestFolder(join(folder, "file"))).rejects.toThrow("is not a folder: correct the path, or name");
 });
 
 test("tells of a write, of a save by rename, of a removal, and again after a rename", async () => {
@@ -92,9 +94,11 @@ test("only what is really gone is left out: what cannot be read says why, and wh
   await symlink("nowhere", join(folder, "broken.yaml"));
   await mkdir(join(folder, "folder.yaml"));
   await writeFile(join(folder, "utf16.yaml"), Buffer.from("\ufeffa: 1\n", "utf16le"));
+  await write("large.yaml", "# much\n".repeat(2 ** 19));
   await write("ok.yaml");
   expect(Object.fromEntries(await readManifestFolder(folder))).toEqual({
     "broken.yaml": { unreadable: expect.stringContaining("is a link to a file that is not there") },
+    "large.yaml": { unreadable: expect.stringContaining("is larger than 3 MiB") },
     "folder.yaml": { unreadable: expect.stringContaining("is not a file") },
     "utf16.yaml": { unreadable: expect.stringContaining("is not UTF-8") },
     "ok.yaml": "a: 1\n",

@@ -17,10 +17,16 @@ export async function readManifestFolder(folder: string): Promise<Map<string, Fi
   }
 }
 
+/** More than an API server takes at once; reading much more would hold up all else. */
+const LARGEST_BYTES = 3 * 2 ** 20;
+
 /** Undefined: gone. */
 async function readContent(path: string): Promise<FileContent | undefined> {
   try {
-    if (!(await stat(path)).isFile()) return { unreadable: "is not a file: move it out of the folder" };
+    const found = await stat(path);
+    if (!found.isFile()) return { unreadable: "is not a file: move it out of the folder" };
+    if (found.size > LARGEST_BYTES)
+      return { unreadable: "is larger than 3 MiB: divide it, or move it out of the folder" };
     const text = new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path));
     return text.includes("\0") ? NOT_UTF8 : text;
   } catch (error) {
@@ -39,9 +45,8 @@ const NOT_UTF8 = { unreadable: "is not UTF-8 text: save it in that encoding" };
 function noFolder(folder: string) {
   return (error: NodeJS.ErrnoException): never => {
     if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
-    throw new Error(`the folder ${folder} does not exist: create it, or name another with --manifests`, {
-      cause: error,
-    });
+    const wrong = error.code === "ENOENT" ? "does not exist: create it" : "is not a folder: correct the path";
+    throw new Error(`${folder} ${wrong}, or name another with --manifests`, { cause: error });
   };
 }
 

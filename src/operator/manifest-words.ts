@@ -27,7 +27,8 @@ export function wordsFor(issue: z.core.$ZodIssue, { value, schema }: Judged): Fi
   return [{ path: issue.path, message: `${issue.path.join(".")}: ${message}` }];
 }
 
-function unknownField(path: readonly PropertyKey[], known: readonly string[]): FieldProblem {
+/** A field that is none, and what its writer may have meant. */
+export function unknownField(path: readonly PropertyKey[], known: readonly string[]): FieldProblem {
   const near = nearest(String(path.at(-1)), known);
   const advice = near === undefined ? `known are ${known.join(", ")}` : `did you mean ${near}?`;
   return { path, message: `unknown field ${path.join(".")}; ${advice}` };
@@ -48,7 +49,7 @@ function missingField(path: readonly PropertyKey[], { value, schema }: Judged): 
 /** What stands in a field, to begin the sentence with. */
 export function faultOf(found: unknown, field: z.core.$ZodType | undefined): string {
   if (found === null) return field instanceof z.ZodOptional ? "empty; leave it out, or" : "empty;";
-  const text = JSON.stringify(found);
+  const text = typeof found === "number" ? String(found) : JSON.stringify(found);
   return `found ${text.length > 40 ? `${text.slice(0, 39)}…` : text};`;
 }
 

@@ -122,6 +122,19 @@ describe("parseManifests", () => {
     ],
     ["an unclosed quote", 'a: 1\nb: "x\nc: 2\n', 2, 'not YAML: Missing closing quote "'],
     ["tabs", "a:\n\tb: 1\n\tc: 2\n", 2, "not YAML: Tabs are not allowed as indentation"],
+    ["a nesting without end", "[".repeat(50_000), 1, "not YAML: nested too deeply"],
+    [
+      "a number that kubectl reads otherwise",
+      installation("ipCooldownSeconds: 010"),
+      7,
+      "found 010, which kubectl reads as an octal number; write it without the leading 0",
+    ],
+    [
+      "a number without end",
+      installation("ipCooldownSeconds: .inf"),
+      7,
+      "spec.ipam.ipCooldownSeconds: found Infinity; write a whole number of seconds from 0 to 1200, without unit or quotes",
+    ],
     ["a bad indent", "a:\n  b: 1\n c: 2\n", 3, "not YAML: All mapping items must start at the same column"],
   ])("%s is explained in one sentence", (_, text, line, message) => {
     expect(parseManifests(text)).toEqual({ manifests: [], problems: [{ line, message }] });

@@ -7,6 +7,7 @@ import { V3_API_VERSION, v3Schemas } from "../api/v3.ts";
 import type { Stored } from "../datastore/datastore.ts";
 import { CONFIG_RULES, configViolations, effectiveConfig } from "../ipam/config-rules.ts";
 import { keywordProblems } from "./manifest-keywords.ts";
+import { metadataProblems } from "./manifest-metadata.ts";
 import { type Judged, wordsFor } from "./manifest-words.ts";
 
 /** Kinds a manifest may hold. Blocks, affinities and handles are the library's own records, not a person's to write. */
@@ -57,8 +58,23 @@ export function parseManifests(text: string): ParsedManifests {
 function parseDocument(document: ParsedDocument, lines: LineCounter): ParsedManifests {
   const [error] = document.errors; // What follows the first one is often only its consequence.
   if (error !== undefined) return { manifests: [], problems: [syntaxProblem(error, document, lines)] };
+  const octals = octalProblems(document, lines);
+  if (octals.length > 0) return { manifests: [], problems: octals };
   const lineOf = (path: readonly PropertyKey[]) => lineIn(document, path, lines);
   return withoutThrowing(lineOf([]), () => readDocument({ value: document.toJS(), lineOf }));
+}
+
+/** YAML 1.2 reads 010 as ten, kubectl reads it as eight: the same file must not mean two things. */
+function octalProblems(document: ParsedDocument, lines: LineCounter): ManifestProblem[] {
+  const problems: ManifestProblem[] = [];
+  visit(document, {
+    Scalar: (_, { source = "", value, range }) => {
+      if (typeof value !== "number" || !/^[-+]?0\d/.test(source)) return;
+      const message = `found ${source}, which kubectl reads as an octal number; write it without the leading 0`;
+      problems.push({ line: lines.linePos(range?.[0] ?? 0).line, message });
+    },
+  });
+  return problems;
 }
 
 /** An alias without its anchor, an alias bomb or a nesting too deep shows only as an exception. */
@@ -66,7 +82,7 @@ function withoutThrowing(line: number, read: () => ParsedManifests): ParsedManif
   try {
     return read();
   } catch (error) {
-    return { manifests: [], problems: [{ line, message: `not YAML that can be read: ${(error as Error).message}` }] };
+    return { manifests: [], problems: [{ line, message: `not YAML that can be read: ${inWords(error as Error)}` }] };
   }
 }
 
@@ -79,8 +95,12 @@ function joined(results: readonly ParsedManifests[]): ParsedManifests {
 
 function syntaxProblem(error: YAMLError, document: ParsedDocument, lines: LineCounter): ManifestProblem {
   const at = error.code === "MISSING_CHAR" ? beginOfOpenText(document, error.pos[0]) : error.pos[0];
-  const words = error.message.replace(/closing (["'])quote/, "closing quote $1");
-  return { line: lines.linePos(at).line, message: `not YAML: ${words}` };
+  return { line: lines.linePos(at).line, message: `not YAML: ${inWords(error)}` };
+}
+
+function inWords({ message }: Error): string {
+  if (message.includes("call stack")) return "nested too deeply";
+  return message.replace(/closing (["'])quote/, "closing quote $1");
 }
 
 /** A missing quote is noticed where the text ends, but is to be mended where it begins. */
@@ -120,6 +140,9 @@ function readDocument({ value, lineOf }: Source): ParsedManifests {
   if (!parsed.success) {
     return { manifests: [], problems: schemaProblems(parsed.error, { value, schema: SCHEMAS[kind] }, lineOf) };
   }
+  const metadata = metadataProblems(parsed.data.metadata);
+  if (metadata.length > 0)
+    return { manifests: [], problems: metadata.map(({ path, message }) => ({ line: lineOf(path), message })) };
   const object = cleaned(parsed.data as Stored<ManifestKind>);
   const problems = rulesBroken(object, lineOf);
   return problems.length > 0

@@ -45,8 +45,11 @@ const NOT_UTF8 = { unreadable: "is not UTF-8 text: save it in that encoding" };
 function noFolder(folder: string) {
   return (error: NodeJS.ErrnoException): never => {
     if (error.code !== "ENOENT" && error.code !== "ENOTDIR") throw error;
-    const wrong = error.code === "ENOENT" ? "does not exist: create it" : "is not a folder: correct the path";
-    throw new Error(`${folder} ${wrong}, or name another with --manifests`, { cause: error });
+    const isGone = error.code === "ENOENT";
+    const wrong = isGone
+      ? `the folder ${folder} does not exist: create it`
+      : `${folder} is not a folder: correct the path`;
+    throw new Error(`${wrong}, or name another with --manifests`, { cause: error });
   };
 }
 

@@ -29,26 +29,29 @@ export function claimNewBlock(search: Search, passed: ReadonlySet<string>): Prom
   const unusable = new Set(passed);
   const attempt = async () => {
     const listed = await listBlocks(context, options);
-    const { lost, regained } = await regain(search, listed.blocks, unusable);
+    const regained = await regain(search, listed.blocks, unusable);
     if (regained.length > 0) return regained;
-    const usable = await findUsableBlock(search, lost ? await listBlocks(context, options) : listed, unusable);
+    const usable = await findUsableBlock(search, listed, unusable);
     return usable ? [await claimUsable(search, usable, unusable)] : [];
   };
   const lost = ["BlockClaimConflict", "StaleAffinity"] as const;
   return retryLostRaces(attempt, { what: `claiming a block for ${host}`, lost, ...options });
 }
 
-/** Puts right the host's lost blocks among `blocks`; of those in use it can draw from the ones in usable pools. */
-export async function regain(search: Search, blocks: readonly IPAMBlock[], passed: ReadonlySet<string>) {
+/** Puts right the host's lost blocks among `blocks`, and gives those in use that the call may draw from. */
+async function regain(
+  search: Search,
+  blocks: readonly IPAMBlock[],
+  passed: ReadonlySet<string>,
+): Promise<LoadedBlock[]> {
   const { owner, version, named, usable } = search;
   const others = blocks.filter(({ metadata }) => !passed.has(metadata.name));
-  const lost = lostBlocks(others, owner, version, named);
   const regained: LoadedBlock[] = [];
-  for (const cidr of lost) {
+  for (const cidr of lostBlocks(others, owner, version, named)) {
     const loaded = await putRight(search, cidr);
     if (loaded && poolAround(usable, cidr)) regained.push(loaded);
   }
-  return { lost: lost.length > 0, regained };
+  return regained;
 }
 
 interface Usable {

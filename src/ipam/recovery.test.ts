@@ -49,6 +49,23 @@ describe("crashes", () => {
     expect(await rows(w)).toEqual([]);
   });
 
+  test("a row that is confirmed again makes whoever was about to delete its block lose", async () => {
+    await using w = await world({ pools: [["10.0.0.0/26", 26]] });
+    await w.ipam.claimAffinity("10.0.0.0/26", A);
+    w.meddler = failing("delete", "IPAMBlock", "Unavailable", 1);
+    await errorOf(w.ipam.releaseAffinity("10.0.0.0/26", "host-a", true));
+    const aboutToDelete = await w.block("10.0.0.0/26");
+    w.writes();
+    await w.ipam.claimAffinity("10.0.0.0/26", A);
+    expect(w.writes()).toEqual([
+      "create BlockAffinity",
+      "update BlockAffinity",
+      "update IPAMBlock",
+      "update BlockAffinity",
+    ]);
+    await expect(w.store.delete(aboutToDelete)).rejects.toMatchObject({ code: "Conflict" });
+  });
+
   test("T61: a row without a block is removed by releaseHostAffinities", async () => {
     await using w = await world(small);
     for (const state of ["pending", "confirmed", "pendingDeletion"] as const) {

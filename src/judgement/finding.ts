@@ -20,6 +20,8 @@ export interface Evidence {
   /** Number the address was allocated at. */
   readonly sequenceNumber?: bigint | undefined;
   readonly node?: string | undefined;
+  /** Who uses the address without its being theirs: `Pod shop/web-0`. */
+  readonly user?: string | undefined;
 }
 
 export interface Finding extends Evidence {

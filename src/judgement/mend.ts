@@ -54,6 +54,15 @@ export const edit: Mend = {
   },
 };
 
+/** Whoever uses an address that is not his has to go; what is no pod, a person has to look at. */
+export const deletePod: Mend = {
+  does: "Delete the pod that uses it: its successor gets an address by the book.",
+  command: ({ user, address }) => {
+    const [, namespace, name] = /^Pod ([^/]+)\/(.+)$/.exec(user ?? "") ?? [];
+    return name === undefined ? `ipamctl show --ip ${address}` : `kubectl delete pod -n ${namespace} ${name}`;
+  },
+};
+
 /** One command, whatever is found. */
 export function run(command: string, does: string): Mend {
   return { does, command: () => command };

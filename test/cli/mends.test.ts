@@ -1,4 +1,5 @@
 /** The command that each finding names mends it: it is run on the damaged data, and the finding is gone. */
+import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { VERBS } from "../../src/cli/verbs.ts";
 import { judge } from "../../src/judgement/judge.ts";
@@ -39,19 +40,35 @@ describe("a finding is gone once its command was run", () => {
   });
 });
 
+/** Whether a line of a page or of a finding is a verb that there is, with flags that it has. */
+function expectKnown(command: string): void {
+  const [, verb, ...args] = command.split(" ");
+  const known = VERBS.find(({ name }) => name === verb);
+  expect(known, command).toBeDefined();
+  const flags = known!.flags.flatMap(({ flags: text }) => text.split(/[ ,]+/));
+  for (const flag of args.filter((arg) => arg.startsWith("--"))) expect(flags, command).toContain(flag);
+}
+
+it("the commands of docs/mending.md are ones that there are", () => {
+  const page = readFileSync(new URL("../../docs/mending.md", import.meta.url), "utf8");
+  const commands = page.match(/(?<=^ {4})ipamctl .*$/gm) ?? [];
+  expect(commands.length).toBeGreaterThan(8);
+  for (const command of commands) expectKnown(command);
+});
+
 it("every command of ipamctl names a verb that there is, and flags that it has", async () => {
-  for (const [code, , damaged] of DAMAGES) {
-    for (const command of commandsOf(code, damaged)) {
-      const [program, verb, ...args] = command.split(" ");
-      if (program !== "ipamctl") continue;
-      const known = VERBS.find(({ name }) => name === verb);
-      expect(known, command).toBeDefined();
-      const flags = args.filter((arg) => arg.startsWith("--"));
-      for (const flag of flags)
-        expect(
-          known!.flags.some(({ flags: text }) => text.split(/[ ,]+/).includes(flag)),
-          command,
-        ).toBe(true);
-    }
-  }
+  const commands = DAMAGES.flatMap(([code, , damaged]) => commandsOf(code, damaged));
+  for (const command of commands.filter((each) => each.startsWith("ipamctl "))) expectKnown(command);
+});
+
+it.each([
+  ["InUseNotAllocated", "a free address", "kubectl delete pod -n shop thief"],
+  ["DuplicateAddress", "two pods", "kubectl delete pod -n shop twin"],
+  ["AllocatedToAnother", "another pod", "kubectl delete pod -n shop web-9"],
+  ["UnknownOwner", "no attributes", "ipamctl show --ip 10.0.0.2"],
+  ["LeakedAddress", "its pod does not exist", "ipamctl gc"],
+  ["InvalidConfiguration", "out of range", "ipamctl configure --ip-cooldown-seconds 1200"],
+])("%s, %s: the command names what it is about", (code, what, command) => {
+  const [, , damaged] = DAMAGES.find(([known, about]) => known === code && about === what)!;
+  expect(new Set(commandsOf(code, damaged))).toEqual(new Set([command]));
 });

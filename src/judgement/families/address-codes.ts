@@ -1,11 +1,6 @@
 /** The codes of addresses that are allocated and not in use, or in use and not allocated. */
 import type { CodeRow } from "../finding.ts";
-import { ask, collect, run } from "../mend.ts";
-
-const deletePod = run(
-  "kubectl delete pod NAME",
-  "Delete the pod that uses it: its successor gets an address by the book.",
-);
+import { ask, collect, deletePod, run } from "../mend.ts";
 
 export const addressCodes = {
   LeakedAddress: {

@@ -64,20 +64,22 @@ function lookAtAllocations({ blocks, snapshot }: Inventory, users: Users, report
 function inUse(allocation: Allocation, found: readonly User[], report: Say): void {
   const { address, owner, alternate } = allocation;
   const staying = found.filter((user) => !isLeaving(user));
-  if (staying.length > 1) {
-    const names = staying.map(userText).join(" and ");
-    say(report, "DuplicateAddress", allocation, `${address} is in use by ${names}; ${whose(allocation)}`);
-  }
   const named = (user: User) =>
     isNamedBy(user, owner) || (Object.keys(alternate).length > 0 && isNamedBy(user, alternate));
+  if (staying.length > 1) {
+    const names = staying.map(userText).join(" and ");
+    const other = staying.find((user) => !named(user)) ?? staying[1]!;
+    say(report, "DuplicateAddress", allocation, `${address} is in use by ${names}; ${whose(allocation)}`, other);
+  }
   if (found.some(named)) return;
   const names = found.map(userText).join(" and ");
-  say(report, "AllocatedToAnother", allocation, `${address} is in use by ${names}; ${whose(allocation)}`);
+  say(report, "AllocatedToAnother", allocation, `${address} is in use by ${names}; ${whose(allocation)}`, found[0]);
 }
 
-function say(report: Say, code: AddressCode, allocation: Allocation, message: string): void {
+function say(report: Say, code: AddressCode, allocation: Allocation, message: string, other?: User): void {
   const { address, block, handle, sequenceNumber, node } = allocation;
-  report(code, nameOf(block), message, { address, handle, sequenceNumber, node });
+  const user = other && userText(other);
+  report(code, nameOf(block), message, { address, handle, sequenceNumber, node, user });
 }
 
 /** `10.0.0.5 is allocated to pod shop/web-2 (handle k8s-pod-network.ab)`. */

@@ -19,7 +19,7 @@ export function notAllocated(
   const [first] = staying;
   if (first === undefined || parsed === undefined) return;
   const object = { kind: first.kind, name: userText(first).slice(first.kind.length + 1) };
-  const say = (code: AddressCode, message: string) => report(code, object, message, { address });
+  const say = (code: AddressCode, message: string) => report(code, object, message, { address, user: userText(first) });
   const names = staying.map(userText).join(" and ");
   const pool = poolFor(inventory.pools, parsed);
   const closed = pool && disabledBecause(pool);

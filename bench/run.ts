@@ -2,9 +2,11 @@
 import { benchBlocks } from "./blocks.ts";
 import { benchOperator } from "./operator.ts";
 import { benchPools } from "./pools.ts";
+import { benchReading } from "./reading.ts";
 
 const options = { smoke: process.argv.includes("--smoke") };
 
 await benchPools(options);
 await benchBlocks(options);
+await benchReading(options);
 await benchOperator(options);

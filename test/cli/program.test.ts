@@ -103,7 +103,7 @@ function loadedBy(...args: string[]) {
 describe("what is loaded", () => {
   const heavy = /\/src\/(kube|datastore|ipam|api)\/|node_modules\/(?!commander\/)|node:(sqlite|https?|tls|zlib)$/;
 
-  it.each([[["--help"]], [["show", "--help"]], [["check", "--help"]], [["shwo"]]])(
+  it.each([[["--help"]], [["show", "--help"]], [["why", "--help"]], [["plan", "--help"]], [["shwo"]]])(
     "%j loads no Kubernetes code",
     (args) => {
       const { modules } = loadedBy(...args);

@@ -40,6 +40,8 @@ export interface ControlPlane extends Kubectl {
   readonly kubeconfig: string;
   /** The temporary folder; files put here go with the control plane. */
   readonly dir: string;
+  /** http URL of etcd: for data that the API server would take too long for. */
+  readonly etcd: string;
   /** Process ids of what runs now. */
   pids(): number[];
   /** Writes a kubeconfig with a client certificate (default: an admin's) and returns its path. */
@@ -76,7 +78,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 }
 
 function accessTo(servers: Servers, binaries: Binaries, dir: string): Omit<ControlPlane, "stop"> {
-  const { endpoint, certificates, tokens, pids, startApiServer, stopApiServer } = servers;
+  const { endpoint, certificates, tokens, etcd, pids, startApiServer, stopApiServer } = servers;
   const newKubeconfig = (credentials: Credentials) =>
     writeKubeconfig(join(dir, `${randomUUID()}.kubeconfig`), endpoint, credentials);
   const kubeconfigFor = (token: string) => newKubeconfig({ token });
@@ -92,6 +94,7 @@ function accessTo(servers: Servers, binaries: Binaries, dir: string): Omit<Contr
     janeToken: tokens.jane,
     kubeconfig,
     dir,
+    etcd,
     pids,
     clientCertKubeconfig: async (user = "certificate-admin", groups = ["system:masters"]) =>
       newKubeconfig(await certificates.client(user, groups)),

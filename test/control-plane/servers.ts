@@ -9,6 +9,8 @@ export interface Servers {
   readonly endpoint: Endpoint;
   readonly certificates: CertificateAuthority;
   readonly tokens: Tokens;
+  /** http URL of etcd. */
+  readonly etcd: string;
   /** Process ids of what runs now. */
   pids(): number[];
   startApiServer(): Promise<void>;
@@ -37,6 +39,7 @@ export async function startServers(binaries: Binaries, dir: string, extraFlags: 
     endpoint,
     certificates,
     tokens,
+    etcd: `http://127.0.0.1:${etcdPort}`,
     pids: () => [etcd, apiServer].flatMap((daemon) => (daemon && !daemon.exited ? [daemon.pid] : [])),
     startApiServer,
     stopApiServer,

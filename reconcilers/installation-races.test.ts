@@ -1,5 +1,7 @@
 /** What happens between the look at the configuration and the write of it. */
+
 import { describe, expect, it } from "vitest";
+import { LostRace } from "../src/operator/controller.ts";
 import { reconciling } from "../test/support/reconciling.ts";
 
 const { configuration, enforce, reasons, reconcile, store, storeWith, world } = reconciling();
@@ -23,7 +25,7 @@ describe("a race", () => {
         return world.datastore.update(object, options);
       },
     });
-    await expect(reconcile(taken)).rejects.toMatchObject({ code: "Conflict" });
+    await expect(reconcile(taken)).rejects.toThrow(LostRace);
     await reconcile();
     expect(await reasons()).toEqual(["Ready=False OwnedByOther", "Stalled=True OwnedByOther"]);
     expect((await configuration())?.spec.ipCooldownSeconds).toBe(33);

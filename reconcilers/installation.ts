@@ -16,7 +16,7 @@ import type { IPAMConfiguration } from "../src/api/v3.ts";
 import { type Datastore, isDatastoreError } from "../src/datastore/datastore.ts";
 import { effectiveConfig, setIPAMConfig } from "../src/ipam/config.ts";
 import { retryLostRaces } from "../src/ipam/retry.ts";
-import type { ReconcileContext, ReconcileResult, Reconciler } from "../src/operator/controller.ts";
+import { LostRace, type ReconcileContext, type ReconcileResult, type Reconciler } from "../src/operator/controller.ts";
 import type { EventRecorder } from "../src/operator/events.ts";
 import { endsWithin } from "../src/operator/shutdown.ts";
 import { announce } from "./installation/announce.ts";
@@ -68,7 +68,7 @@ async function reconcileInstallation(
   } catch (error) {
     if (isDatastoreError(error, "NotFound") && error.kind === INSTALLATION_KIND) return {};
     const outcome = outcomeOfFailure(error, found.surroundings);
-    if (!outcome) throw error;
+    if (!outcome) throw isDatastoreError(error, "Conflict", "AlreadyExists") ? lostRace(error) : error;
     // What is about to be put back may have been: only the next look tells.
     const known = found.installation === installation ? {} : NOTHING_READ;
     reconciled = { ...found, ...known, outcome, drift: NO_DRIFT, configured: [] };
@@ -87,6 +87,8 @@ function withMemoryOf({ datastore }: Surroundings, installation: Installation): 
   const isOther = before !== undefined && ![before, now].includes(UNDECIDED) && before !== now;
   return isOther ? { ...installation, status } : installation;
 }
+
+const lostRace = (error: Error) => new LostRace(error.message, { cause: error });
 
 type Found = Omit<Situation, "stored"> & Configurations;
 

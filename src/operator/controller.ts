@@ -17,6 +17,11 @@ export class TerminalError extends Error {
   override readonly name = "TerminalError";
 }
 
+/** Somebody else wrote first: nothing is wrong, and all is decided anew from what they wrote. No error to log or count. */
+export class LostRace extends Error {
+  override readonly name = "LostRace";
+}
+
 export interface Reconciler {
   /** Label `controller` of metrics and logs. */
   readonly name: string;

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { type ReconcileContext, type ReconcileResult, type Reconciler, TerminalError } from "./controller.ts";
+import { LostRace, type ReconcileContext, type ReconcileResult, type Reconciler, TerminalError } from "./controller.ts";
 import { createLogger } from "./log.ts";
 import { createManager, type Manager, type ManagerOptions } from "./manager.ts";
 import { createMetrics } from "./metrics.ts";
@@ -97,6 +97,19 @@ describe("a controller", () => {
     expect(seen).toEqual(["a"]);
     enqueue("a");
     await vi.waitFor(() => expect(seen).toEqual(["a", "a"]));
+  });
+
+  test("tries a lost race again, and counts and logs no error", async () => {
+    let calls = 0;
+    const { manager, enqueue, seen, value, lines } = setUp(() => {
+      if (++calls === 1) throw new LostRace("x was changed since revision 3, read it again");
+      return {};
+    });
+    manager.start();
+    enqueue("a");
+    await vi.waitFor(() => expect(seen).toEqual(["a", "a"]));
+    expect(await value(counter("reconcile_errors_total"))).toBe(0);
+    expect(lines.filter(({ level }) => level !== "info")).toEqual([]);
   });
 
   test("counts a programming error as a panic, with its stack, and lives on", async () => {

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import type { Logger } from "pino";
 import type { WorkQueue } from "../kube/queue.ts";
-import { type ReconcileResult, type Reconciler, TerminalError } from "./controller.ts";
+import { LostRace, type ReconcileResult, type Reconciler, TerminalError } from "./controller.ts";
 import type { Metrics } from "./metrics.ts";
 
 export interface WorkerDeps {
@@ -42,6 +42,7 @@ async function reconcileOnce(run: Run): Promise<void> {
   } catch (error) {
     // Cut off because this process stops or no longer leads: whoever leads next begins with every key.
     if (run.cut.aborted) run.log.debug({ error }, "Reconciliation cut off");
+    else if (error instanceof LostRace) outrun(run, error);
     else failed(run, error, limit.aborted);
   } finally {
     run.metrics.add("controller_runtime_active_workers", run.labels, -1);
@@ -68,6 +69,12 @@ function succeeded({ queue, key, labels, metrics }: Run, { requeueAfterMs }: Rec
   const result = requeueAfterMs === undefined ? "success" : "requeue_after";
   metrics.count("controller_runtime_reconcile_total", { ...labels, result });
   if (requeueAfterMs !== undefined) queue.addAfter(key, requeueAfterMs);
+}
+
+function outrun(run: Run, error: LostRace): void {
+  run.metrics.count("controller_runtime_reconcile_total", { ...run.labels, result: "requeue" });
+  run.log.info(`Decided anew: ${error.message}`);
+  comeBack(run, error);
 }
 
 function failed(run: Run, error: unknown, timedOut: boolean): void {

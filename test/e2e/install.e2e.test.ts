@@ -72,7 +72,7 @@ describe("Upgrade and roll back", () => {
   follow("Upgrade and roll back");
 
   it("ends in a release that is deployed, with the Installation as the user left it", async () => {
-    expect(await shell(`helm history ${PRODUCT} -n ${PRODUCT} --max 1`)).toMatch(/\tdeployed +\t.*Rollback to /);
+    expect(await shell(`helm history ${PRODUCT} -n ${PRODUCT} --max 1`)).toMatch(/\tdeployed *\t.*Rollback to /);
     expect(await installationNow()).toBe(user);
   });
 });

@@ -1,5 +1,5 @@
 /** The roles that the operator keeps for others: who may do what, by `kubectl auth can-i`, and that they come back. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { GRANTED_ROLES, type GrantedRole, roleName } from "../../rbac/permissions.ts";
 import { permissionsOf } from "../../rbac/rules.ts";
 import { userOf } from "../installation/user.ts";
@@ -18,7 +18,6 @@ beforeAll(async () => {
   await user.enforce({ strictAffinity: true });
   await upgraded(`--set-json 'rbac.subjects=${JSON.stringify(subjects)}'`);
 }, 600_000);
-afterAll(() => upgraded("--set-json rbac.subjects={}"));
 
 /** Verb, resource and group of all that a role holds with the v3 API, which is the one that this cluster serves. */
 const granted = (role: GrantedRole) =>

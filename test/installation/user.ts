@@ -34,10 +34,12 @@ export function userOf(cluster: Kubectl, generation: Generation) {
     const { code, stdout } = await cluster.kubectl(["get", ...args, "--output", "json", "--show-managed-fields"]);
     return code === 0 ? (JSON.parse(stdout) as T) : undefined;
   };
+  let added = false;
   const user = {
     kubectlOk: cluster.kubectlOk,
     apply,
     addNode: (name: string, labels: Readonly<Record<string, string>> = {}) => {
+      added = true;
       const [key = "", value = ""] = ADDED.split("=");
       return apply({ apiVersion: "v1", kind: "Node", metadata: { name, labels: { ...labels, [key]: value } } });
     },
@@ -82,12 +84,12 @@ export function userOf(cluster: Kubectl, generation: Generation) {
       await cluster.kubectlOk(["delete", "ipaminst", "--all"]);
       const told = ["--namespace", "default", "--field-selector", "regarding.kind=Installation"];
       const left = [
-        [plural, "--all"],
-        [`ippools.${type.group}`, "--all"],
-        ["nodes", "--selector", ADDED],
+        [`${plural},ippools.${type.group}`, "--all"],
+        ["events.v1.events.k8s.io", ...told],
+        ...(added ? [["nodes", "--selector", ADDED]] : []),
       ];
-      const deletions = [...left, ["events.v1.events.k8s.io", ...told]];
-      await Promise.all(deletions.map((what) => cluster.kubectl(["delete", ...what])));
+      added = false;
+      await Promise.all(left.map((what) => cluster.kubectl(["delete", ...what])));
     },
   };
   return user;

@@ -1,4 +1,5 @@
 /** What every part of the library works with: the store, and time, order and nodes as arguments. */
+import { randomInt } from "node:crypto";
 import { SINGLETON_NAME } from "../api/installation.ts";
 import { blockName, isObjectName } from "../api/names.ts";
 import type { IPAMBlock, IPPool } from "../api/v3.ts";
@@ -28,15 +29,21 @@ export interface Context {
   readonly firstSequenceNumber: () => bigint;
 }
 
+const MILLISECOND = 1_000_000;
+
 /**
  * Nanoseconds since 1970, as Calico starts its sequence numbers. The clock is coarser than that: within one process
- * each start is above the one before, so that a block made again in the same instant is above what it was.
+ * each start is above the one before, so that a block made again in the same instant is above what it was. The digits
+ * below a millisecond are chance, so that another process which makes it again does not start at the same number.
  */
-export function sequenceNumbers(clock: () => Date): () => bigint {
+export function sequenceNumbers(
+  clock: () => Date,
+  withinMillisecond = () => BigInt(randomInt(MILLISECOND)),
+): () => bigint {
   let last = 0n;
   return () => {
-    const now = BigInt(clock().getTime()) * 1_000_000n;
-    last = now > last ? now : last + 1_000_000n;
+    const now = BigInt(clock().getTime()) * BigInt(MILLISECOND) + withinMillisecond();
+    last = now > last ? now : last + BigInt(MILLISECOND);
     return last;
   };
 }

@@ -203,6 +203,7 @@ describe("the copy", () => {
     await writeFile(copy, "precious");
     const ran = await site.run(["repair", "OrphanHandle", "--grace", "0", "--copy", copy, "-o", "json"]);
     expect([ran.code, ...rowsOf(ran)]).toEqual([1, "failed mend IPAMHandle/ghost-0"]);
+    expect(ran.stderr).not.toContain("to undo");
     expect(await readFile(copy, "utf8")).toBe("precious");
     expect(await site.codes()).toEqual(["OrphanHandle"]);
   });

@@ -39,5 +39,6 @@ const needsSecondLook = ({ action }: Decision) => action !== "keep" && action !=
 function planFrom(workplace: Workplace, decisions: readonly Decision[], notes: readonly string[] = []): Plan {
   const steps = decisions.flatMap((decision) => (decision.action === "keep" ? [] : [stepOf(workplace, decision)]));
   const kept = decisions.flatMap((decision): Kept[] => (decision.action === "keep" ? [decision] : []));
-  return { kind: "Collection", title: `Free ${steps.length} of these ${decisions.length}`, steps, kept, notes };
+  const title = `Free ${steps.length}, and keep ${kept.length}`;
+  return { kind: "Collection", title, steps, kept, notes };
 }

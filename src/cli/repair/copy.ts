@@ -35,20 +35,22 @@ export class Copy {
   readonly path: string;
   #file: Promise<FileHandle> | undefined;
   #last: Promise<unknown> = Promise.resolve();
+  #isUsed = false;
 
   constructor(path: string) {
     this.path = path;
   }
 
-  /** Whether anything was written to it. */
+  /** Whether anything is kept in it. */
   get isUsed(): boolean {
-    return this.#file !== undefined;
+    return this.#isUsed;
   }
 
   /** Lines are whole, whoever writes at once. @throws where the file is there already, or cannot be written */
   async add(line: Before | After): Promise<void> {
     this.#file ??= this.#create();
     const file = await this.#file;
+    this.#isUsed = true;
     this.#last = this.#last.then(() => file.appendFile(`${printJson(line)}\n`));
     await this.#last;
   }

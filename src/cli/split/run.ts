@@ -1,17 +1,17 @@
 /** Plans a split, or what is left of one that was cut off. */
 import type { IPPool } from "../../api/v3.ts";
-import { type Datastore, isDatastoreError } from "../../datastore/datastore.ts";
+import type { Datastore } from "../../datastore/datastore.ts";
 import { type Pool, poolsOf } from "../../ipam/pools.ts";
 import { type Cidr, formatCidr, parseCidr, size } from "../../net/cidr.ts";
 import type { Session } from "../session.ts";
 import { UsageError } from "../usage-error.ts";
 import type { Given } from "../verb.ts";
-import { asSeen } from "../writing/as-seen.ts";
 import { carryOut, type WriteOptions } from "../writing/carry-out.ts";
-import type { Kept, Plan, Step } from "../writing/plan.ts";
+import type { Kept, Plan } from "../writing/plan.ts";
 import type { Workplace } from "../writing/workplace.ts";
-import { marked, markOf } from "./mark.ts";
+import { markOf } from "./mark.ts";
 import { countOf, type Part, partName, partPool, partsOf } from "./parts.ts";
+import { createStep, deleteStep, disableStep } from "./steps.ts";
 
 interface Options extends WriteOptions {
   readonly name?: string;
@@ -81,48 +81,6 @@ function disabledBefore(source: IPPool, pools: readonly Pool[], there: readonly 
   if (mark !== undefined) return mark.disabled;
   const made = pools.find(({ name }) => name === there[0]?.name);
   return made === undefined ? source.spec.disabled : made.source.spec.disabled;
-}
-
-const LANE = { lane: "split", needed: true } as const;
-
-function disableStep(datastore: Datastore, source: IPPool, count: number): Step {
-  const run = async () => {
-    const found = await asSeen(datastore, "IPPool", source);
-    if ("changed" in found) return found.changed;
-    await datastore.update(marked(found.object, count));
-    return undefined;
-  };
-  return {
-    ...LANE,
-    action: "disable",
-    object: `IPPool/${source.metadata.name}`,
-    why: "nothing is to be taken from it",
-    run,
-  };
-}
-
-function createStep(datastore: Datastore, pool: IPPool): Step {
-  const run = async () => {
-    await datastore.create({ ...pool, kind: "IPPool" });
-    return undefined;
-  };
-  return { ...LANE, action: "create", object: `IPPool/${pool.metadata.name}`, why: pool.spec.cidr, run };
-}
-
-/** As it is by then: disabled. Its blocks keep their owners. */
-function deleteStep(datastore: Datastore, { metadata: { name, uid } }: IPPool): Step {
-  const run = async () => {
-    try {
-      const pool = await datastore.get("IPPool", name, { fresh: true });
-      if (pool.metadata.uid !== uid || !pool.spec.disabled) return "was changed since it was looked at";
-      await datastore.delete(pool);
-      return undefined;
-    } catch (error) {
-      if (isDatastoreError(error, "NotFound")) return "is gone";
-      throw error;
-    }
-  };
-  return { ...LANE, action: "delete", object: `IPPool/${name}`, why: "its parts are there", run };
 }
 
 /** @throws Error where it is not, and there is no such pool */

@@ -1,5 +1,5 @@
 /** The operator on the embedded store: manifests are a folder of YAML files, events are lines on the terminal. */
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { dirname, relative, resolve } from "node:path";
 import type { Surroundings } from "../../reconcilers/installation/surroundings.ts";
@@ -92,10 +92,11 @@ function followFolder({ path, datastore, terminal, operator: { options, log, sto
     folder: folderInStore(path, folder),
     tell: (event) => terminal.file(folder, event),
   });
+  const opened = fileAt(path);
   let told = "";
   const onePass = async () => {
     try {
-      expectStoreFile(path);
+      expectStoreFile(path, opened);
       await sync.sync(await readManifestFolder(folder));
       if (told !== "") log.warn("Manifests are taken in again.");
       told = "";
@@ -121,10 +122,17 @@ function followFolder({ path, datastore, terminal, operator: { options, log, sto
   return { pass, idle: async () => running };
 }
 
+/** Which file the path names now; another one after it was removed or replaced. */
+const fileAt = (path: string) => (path === ":memory:" ? path : statSync(path, { throwIfNoEntry: false })?.ino);
+
 /** What is written into a file that was removed would be lost with this process. */
-function expectStoreFile(path: string): void {
-  if (path === ":memory:" || existsSync(path)) return;
-  const message = `the store ${path} was removed while it was in use: start again for a new one, or put a copy back first`;
+function expectStoreFile(path: string, opened: ReturnType<typeof fileAt>): void {
+  const now = fileAt(path);
+  if (now === opened) return;
+  const message =
+    now === undefined
+      ? `the store ${path} was removed while it was in use: start again for a new one, or put a copy back first`
+      : `the store ${path} was replaced by another file while it was in use: start again to work on that one`;
   throw new DatastoreError("Invalid", "", path, message);
 }
 

@@ -1,5 +1,5 @@
 /** `npm start` as a newcomer meets it: the process, a folder of manifests, a file edited beside it. */
-import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { manifest, newcomer } from "./newcomer.ts";
@@ -88,4 +88,15 @@ test("a renamed manifest keeps its Installation; a store removed while in use en
   expect((await user.operator?.ended)?.code).toBe(1);
   expect(user.operator?.stdout.join("\n")).not.toContain("There is no Installation");
   expect(user.operator?.stderr).toEqual([expect.stringContaining("was removed while it was in use")]);
+});
+
+test("a store replaced by another file while in use ends the process, before that file is taken for it", async () => {
+  await user.edit("{ipCooldownSeconds: 5}");
+  await user.start();
+  await user.says("Installation default is ready");
+  const store = join(user.folder, ".ipam", "ipam.db");
+  await copyFile(store, `${store}.copy`);
+  await rename(`${store}.copy`, store);
+  expect((await user.operator?.ended)?.code).toBe(1);
+  expect(user.operator?.stderr).toEqual([expect.stringContaining("was replaced by another file")]);
 });

@@ -14,7 +14,7 @@ import { canI } from "./can-i.ts";
 import { e2eCluster } from "./cluster.ts";
 import { installPage } from "./page.ts";
 import { installed, upgraded } from "./product.ts";
-import { loadWorkload } from "./workload/image.ts";
+import { bundledWorker } from "./workload/bundle.ts";
 import { ACCOUNT, NAMESPACE, WORKERS, workload } from "./workload/manifests.ts";
 import type { Line } from "./workload/worker.ts";
 
@@ -27,14 +27,11 @@ beforeAll(async () => {
   await user.reset();
   await user.enforce({ strictAffinity: true });
   await upgraded(`--set-json 'rbac.subjects=${JSON.stringify(subjects)}'`);
-  const [, base = ""] = /load docker-image (\S+)/.exec(installPage("The image").join("\n")) ?? [];
-  await loadWorkload(cluster, base);
 }, 600_000);
 afterAll(async () => {
   await cluster.kubectl(["delete", "namespace", NAMESPACE, "--ignore-not-found"]);
   for (const kind of ["ipamblocks", "blockaffinities", "ipamhandles", "ippools"])
     await cluster.kubectl(["delete", `${kind}.v3.projectcalico.org`, "--all"]);
-  await upgraded("--set-json rbac.subjects={}");
 }, 300_000);
 
 const inNamespace = (...args: string[]) => cluster.kubectlOk(["--namespace", NAMESPACE, ...args]);
@@ -92,7 +89,9 @@ function inUse({ blocks }: ListedObjects): string[] {
 const least = async (key: string) => Math.min(...(await saidByAll()).map((lines) => count(lines, key)));
 
 it("allocates and releases on each worker, with the rights of a CNI plugin and no others", async () => {
-  await cluster.kubectlOk(["apply", "--filename", "-"], { input: JSON.stringify(workload) });
+  const [, image = ""] = /load docker-image (\S+)/.exec(installPage("The image").join("\n")) ?? [];
+  const input = JSON.stringify(workload(await bundledWorker(), image));
+  await cluster.kubectlOk(["apply", "--server-side", "--filename", "-"], { input });
   await inNamespace("rollout", "status", "daemonset/allocator", "--timeout=120s");
   expect((await pods()).length).toBeGreaterThanOrEqual(2);
   await expect.poll(() => least("released")).toBeGreaterThan(0);

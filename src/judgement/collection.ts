@@ -2,7 +2,7 @@
  * What a collection frees, and what it leaves alone, each with its reason. It goes by the findings that `check` tells, so
  * that the two cannot disagree. Pure.
  */
-import type { IPAMBlock, IPAMHandle } from "../api/v3.ts";
+import type { BlockAffinity, IPAMBlock, IPAMHandle } from "../api/v3.ts";
 import { attributeAt, collect, isCooling } from "../ipam/block.ts";
 import { problemOf } from "../ipam/block-problem.ts";
 import { type Allocation, allocationsOf } from "./allocations.ts";
@@ -29,7 +29,7 @@ export interface TwoLooks {
   /** What of it both looks found. */
   readonly lasting: readonly Finding[];
   /** Whether an object is at the second look as it was at the first. */
-  readonly isUnchanged: (object: IPAMBlock | IPAMHandle) => boolean;
+  readonly isUnchanged: (object: IPAMBlock | IPAMHandle | BlockAffinity) => boolean;
 }
 
 const keep = (object: string, why: string): Decision => ({ action: "keep", object, why });

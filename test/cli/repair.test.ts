@@ -98,6 +98,23 @@ describe("what changed since it was looked at is left alone", () => {
     expect(await site.codes()).toEqual([]);
   });
 
+  it("an affinity that was made anew between the two looks", async () => {
+    const site = await siteOf({ ...sound, affinities: [...sound.affinities, affinity("node-a", "10.0.0.8/30")] });
+    let changing: Promise<void> | undefined;
+    const write = (text: string) => {
+      if (!text.startsWith("looking again in 1 s")) return;
+      changing = site.change(async (store) => {
+        await store.delete(await store.get("BlockAffinity", "node-a-10-0-0-8-30"));
+        await store.create({ ...affinity("node-a", "10.0.0.8/30"), kind: "BlockAffinity" });
+      });
+    };
+    const args = ["repair", "DanglingAffinity", "--grace", "1", "--copy", await copyFile(), "-o", "json"];
+    const ran = await site.run(args, { stderr: { write } });
+    await changing;
+    expect(rowsOf(ran)).toEqual(["kept mend BlockAffinity/node-a-10-0-0-8-30"]);
+    expect(ran.stdout).toContain("was changed between the two looks");
+  });
+
   it("a block that was made anew", async () => {
     const first = sound.blocks[0]!;
     const twice = { ...first, spec: { ...first.spec, unallocated: [2, 3, 2] } };

@@ -1,4 +1,7 @@
 /** The writing verbs on a real API server of either generation, as a user who holds the role `editor` and nothing else. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { affinityName } from "../../src/api/names.ts";
 import { affinity, handle } from "../support/ipam-data.ts";
@@ -147,6 +150,22 @@ describe.each(["v1", "v3"] as const)("on a %s cluster", (flavour) => {
       "LeakedAddress",
       "MissingHandle",
     ]);
+  });
+
+  it("Ctrl-C in a process of its own: 130, and nothing was changed", async () => {
+    await on.store.create({ ...handle("ghost", { "10.0.0.0/28": 1 }), kind: "IPAMHandle" });
+    const main = join(import.meta.dirname, "../../src/cli/main.ts");
+    const args = [main, "gc", "--grace", "600", "--yes", "--kubeconfig", on.plane.kubeconfig];
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+    let told = "";
+    for await (const chunk of child.stderr) {
+      told += chunk;
+      if (told.includes("looking again in 600 s")) child.kill("SIGINT");
+    }
+    const [code] = child.exitCode === null ? await once(child, "exit") : [child.exitCode];
+    expect(code).toBe(130);
+    expect(told).toMatch(/nothing was changed\nipamctl: stopped\n$/);
+    expect(await on.codes()).toEqual(["OrphanHandle"]);
   });
 
   describe("Calico's lock", () => {

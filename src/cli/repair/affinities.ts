@@ -7,17 +7,18 @@ import { isIpamError } from "../../ipam/errors.ts";
 import { rowOwnerText } from "../../judgement/owners.ts";
 import { asSeen, unlessLost } from "../writing/as-seen.ts";
 import { stored } from "./copy.ts";
-import { type Mender, type Mending, NOT_SO_ANY_MORE, named } from "./mending.ts";
+import { CHANGED, type Mender, type Mending, NOT_SO_ANY_MORE, named } from "./mending.ts";
 
 type Row = Stored<"BlockAffinity">;
 
-/** The finding's row, exactly as it was looked at, and the block that it names as it is now. */
+/** The finding's row, unchanged since the first look, and the block that it names as it is now. */
 function withRow(
   mend: (mending: Mending, row: Row, block: IPAMBlock | undefined) => Promise<string | undefined>,
 ): Mender {
   return async (mending, [{ object }]) => {
     const { datastore, looks } = mending;
     const seen = named(looks.inventory.affinities, object.name);
+    if (!looks.isUnchanged(seen)) return CHANGED;
     const found = await asSeen(datastore, "BlockAffinity", seen);
     if ("changed" in found) return found.changed;
     return mend(mending, found.object, await blockOf(mending, found.object));
@@ -74,9 +75,9 @@ export const giveUpOfGone = withRow(async ({ ipam }, row, block) => {
 /** The owner gets its row again; one that is gone gives the block up. */
 export const addRow: Mender = async (mending, [{ object }]) => {
   const { datastore, ipam, looks } = mending;
-  const found = await asSeen(datastore, "IPAMBlock", named(looks.inventory.blocks, object.name));
-  if ("changed" in found) return found.changed;
-  const block = found.object;
+  const seen = named(looks.inventory.blocks, object.name);
+  const block = (await stored(datastore, "IPAMBlock", object.name)) as IPAMBlock | undefined;
+  if (block === undefined || block.spec.affinity !== seen.spec.affinity) return NOT_SO_ANY_MORE;
   const { host: node, affinityType: type } = ownerOf(block)!;
   const { cidr } = block.spec;
   const name = affinityName(node, cidr);

@@ -6,7 +6,7 @@ import { retryLostRaces } from "../../ipam/retry.ts";
 import { usesOf } from "../../judgement/uses.ts";
 import { deleteAsSeen } from "../writing/as-seen.ts";
 import type { BlockFix, FixContext } from "./block-fixes.ts";
-import { type Mender, type Mending, NOT_SO_ANY_MORE, named } from "./mending.ts";
+import { CHANGED, type Mender, type Mending, NOT_SO_ANY_MORE, named } from "./mending.ts";
 
 /** The fix is worked out anew from what is stored, as often as somebody else writes the block first. */
 export function byFix(fix: BlockFix): Mender {
@@ -40,7 +40,7 @@ function usersIn({ looks }: Mending): (address: string) => boolean {
 /** A block of nobody's that holds nothing. */
 export const deleteEmpty: Mender = async (mending, [{ object }]) => {
   const seen = named(mending.looks.inventory.blocks, object.name);
-  if (!mending.looks.isUnchanged(seen)) return "was changed between the two looks";
+  if (!mending.looks.isUnchanged(seen)) return CHANGED;
   return deleteAsSeen(mending.datastore, "IPAMBlock", seen);
 };
 

@@ -5,11 +5,9 @@ import type { Stored } from "../../datastore/datastore.ts";
 import { type Counts, heldByHandle } from "../../judgement/families/handles.ts";
 import { asSeen, unlessLost } from "../writing/as-seen.ts";
 import { stored } from "./copy.ts";
-import { type Mender, type Mending, NOT_SO_ANY_MORE, named } from "./mending.ts";
+import { CHANGED, type Mender, type Mending, NOT_SO_ANY_MORE, named } from "./mending.ts";
 
 type Handle = Stored<"IPAMHandle">;
-
-const CHANGED = "was changed between the two looks";
 
 /** The finding's handle, unchanged since the first look. */
 function withHandle(mend: (mending: Mending, handle: Handle) => Promise<string | undefined>): Mender {

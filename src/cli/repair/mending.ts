@@ -38,4 +38,5 @@ export function named<T extends Named>(list: readonly T[], name: string): T {
   return known.get(name) as T;
 }
 
+export const CHANGED = "was changed between the two looks";
 export const NOT_SO_ANY_MORE = "is not so any more";

@@ -50,7 +50,8 @@ async function verb(): Promise<number> {
 
 const held = what === "list" ? await list() : await verb();
 const milliseconds = performance.now();
-const { maxRSS } = process.resourceUsage();
-console.log(JSON.stringify({ milliseconds, maxRssMb: maxRSS / 1024 }));
+const { maxRSS, userCPUTime, systemCPUTime } = process.resourceUsage();
+const cpuSeconds = (userCPUTime + systemCPUTime) / 1e6;
+console.log(JSON.stringify({ milliseconds, cpuSeconds, maxRssMb: maxRSS / 1024 }));
 /** `check` ends with 1 where pods may not be read; what shows must have shown something. */
 process.exit(held === 2 || (what !== "list" && what !== "check" && printed === 0) ? 1 : 0);

@@ -49,6 +49,8 @@ async function prepare(project: TestProject): Promise<() => Promise<void>> {
 
 /** What is wrong then is the machine or the cluster: the sentence says what, and no line of ours does. */
 function withoutStack(error: unknown): unknown {
-  if (error instanceof Error) error.stack = `${error.name}: ${error.message}`;
+  if (!(error instanceof Error)) return error;
+  error.stack = `${error.name}: ${error.message}`;
+  withoutStack(error.cause);
   return error;
 }

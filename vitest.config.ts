@@ -2,8 +2,9 @@ import { defineConfig } from "vitest/config";
 import type { Flavour } from "./src/datastore/flavours.ts";
 import { EMBEDDED_ONLY } from "./test/behaviour/files.ts";
 
-// Unit tests need nothing but Node; cluster tests (*.cluster.test.ts) talk to a real kube-apiserver and etcd,
-// which test/control-plane builds once or finds; end-to-end tests (*.e2e.test.ts) share a kind cluster of test/kind.
+// Unit tests need nothing but Node and less than a minute, tests that start or build programs (*.program.test.ts) nothing but
+// Node; cluster tests (*.cluster.test.ts) talk to a real kube-apiserver and etcd, which test/control-plane builds once or
+// finds; end-to-end tests (*.e2e.test.ts) share a kind cluster of test/kind.
 // The library's crashes, lost races and random histories (test/ipam) need nothing but Node either, but a minute or two.
 // The library's own tests are unit tests on the embedded store, and run once more on a real API server in each
 // generation, one file after the other: a store is emptied for each test.
@@ -29,10 +30,19 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["{src,reconcilers,rbac,scripts,test}/**/*.test.ts"],
-          exclude: ["**/*.{cluster,e2e}.test.ts", "test/ipam/**", "**/node_modules/**"],
+          exclude: ["**/*.{program,cluster,e2e}.test.ts", "test/ipam/**", "**/node_modules/**"],
           testTimeout: 20_000,
           maxWorkers: 2,
           isolate: false, // one process for many files: modules are loaded once
+        },
+      },
+      {
+        test: {
+          name: "programs",
+          include: ["{src,scripts,test}/**/*.program.test.ts"],
+          testTimeout: 90_000,
+          hookTimeout: 90_000,
+          maxWorkers: 2,
         },
       },
       { test: { name: "library", include: ["test/ipam/*.test.ts"], testTimeout: 60_000, maxWorkers: 2 } },

@@ -1,10 +1,7 @@
 /** `npm start` as a program: its flags, mistakes in them, a port that is taken, signals. */
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { newcomer } from "./newcomer.ts";
 import { startOperator } from "./operator-process.ts";
-
-// Each test starts processes, and a busy machine may take long for that.
-vi.setConfig({ testTimeout: 90_000 });
 
 const user = newcomer();
 

@@ -1,11 +1,8 @@
 /** `npm start` as a newcomer meets it: the process, a folder of manifests, a file edited beside it. */
 import { copyFile, mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { manifest, newcomer } from "./newcomer.ts";
-
-// Each test starts processes, and a busy machine may take long for that.
-vi.setConfig({ testTimeout: 90_000 });
 
 const user = newcomer();
 

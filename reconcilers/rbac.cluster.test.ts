@@ -123,12 +123,13 @@ describe("the RBAC reconciler", () => {
 
   it("grants only on the groups that are served, and on a group that comes later", async () => {
     const groups = async () => new Set((await cluster.role()).rules!.flatMap(({ apiGroups }) => apiGroups));
+    const always = ["", "migration.projectcalico.org"];
     await cluster.reconcile({ served: ["v1"] });
-    expect(await groups()).toEqual(new Set(["", "crd.projectcalico.org"]));
+    expect(await groups()).toEqual(new Set([...always, "crd.projectcalico.org"]));
     await cluster.reconcile({ served: ["v3"] });
-    expect(await groups()).toEqual(new Set(["", "projectcalico.org"]));
+    expect(await groups()).toEqual(new Set([...always, "projectcalico.org"]));
     await cluster.reconcile();
-    expect(await groups()).toEqual(new Set(["", "crd.projectcalico.org", "projectcalico.org"]));
+    expect(await groups()).toEqual(new Set([...always, "crd.projectcalico.org", "projectcalico.org"]));
   });
 
   it.each([

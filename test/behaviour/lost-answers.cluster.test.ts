@@ -20,6 +20,7 @@ const hostname = "host-a";
 const A = { affinityType: "host", host: hostname } as const;
 const ask = { hostname, handleID: "h", intendedUse: "Workload" } as const;
 const alternateOwnerAttrs = { namespace: "n", pod: "target" };
+const nodes = async () => ({});
 const take = async (ipam: Ipam, ...ips: string[]) => {
   for (const ip of ips) await ipam.assignIP({ ip, hostname, handleID: "h" });
 };
@@ -78,23 +79,22 @@ afterAll(async () => {
 describe.each(["v1", "v3"] as const)("%s", (flavour) => {
   let clients: readonly KubeClient[];
   let store: Datastore;
+  let proxied: Datastore;
   let ipam: Ipam;
-  /** The same over a bad line, and what it warns of. */
+  /** The same over a bad line, and what it warns of: made anew for each fault, since it says nothing twice. */
   let faulty: Ipam;
   let warnings: string[];
   beforeAll(async () => {
     clients = await Promise.all([cluster, proxy].map(({ kubeconfig }) => connect({ kubeconfig })));
-    const [direct, proxied] = clients.map((client) => openKubernetes({ client, flavour }));
-    const nodes = async () => ({});
-    store = direct!;
+    [store, proxied] = clients.map((client) => openKubernetes({ client, flavour })) as [Datastore, Datastore];
     ipam = createIpam({ datastore: store, nodes, warn: () => {} });
-    faulty = createIpam({ datastore: proxied!, nodes, warn: (message) => warnings.push(message) });
   });
   afterAll(() => Promise.all(clients.map((client) => client.close())));
 
   async function prepare({ before }: Case): Promise<void> {
     proxy.clear();
     warnings = [];
+    faulty = createIpam({ datastore: proxied, nodes, warn: (message) => warnings.push(message) });
     await deleteAll(cluster, flavour);
     await createPools(store);
     await before?.(ipam);

@@ -43,7 +43,8 @@ export function sequenceNumbers(
   let last = 0n;
   return () => {
     const now = BigInt(clock().getTime()) * BigInt(MILLISECOND) + withinMillisecond();
-    last = now > last ? now : last + BigInt(MILLISECOND);
+    const least = last + BigInt(MILLISECOND); // beyond what writes have added to the one before
+    last = now > least ? now : least;
     return last;
   };
 }

@@ -20,6 +20,16 @@ test("within one process each start is above the one before, however the clock g
   expect(new Set(starts).size).toBe(5);
 });
 
+test("within one process starts are so far apart that no number of writes in between reaches the next", () => {
+  const digits = [3n, 4n, 5n];
+  const next = sequenceNumbers(
+    () => NOW,
+    () => digits.shift()!,
+  );
+  const [first, second, third] = [next(), next(), next()];
+  expect([second - first, third - second]).toEqual([MILLISECOND, MILLISECOND]);
+});
+
 test("a block that another process makes again in the same millisecond does not fit an old number", async () => {
   await using w = await world({ pools: [["10.0.0.0/30", 30]] });
   const [one, another] = [w.openIpam(), w.openIpam()];

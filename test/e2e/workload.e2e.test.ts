@@ -3,13 +3,10 @@
  * changes the configuration: what is stored in the end is sound, and is what the pods hold.
  */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import type { IpamKind } from "../../src/api/v3.ts";
 import { connectKubernetes } from "../../src/datastore/connect.ts";
-import { formatAddress } from "../../src/net/address.ts";
-import { parseCidr } from "../../src/net/cidr.ts";
 import { userOf } from "../installation/user.ts";
 import { check, type ListedObjects } from "../invariants/check.ts";
-import { handleAt } from "../invariants/model.ts";
+import { allocationsIn, storedObjects } from "../races/stored.ts";
 import { canI } from "./can-i.ts";
 import { e2eCluster } from "./cluster.ts";
 import { installPage } from "./page.ts";
@@ -54,36 +51,19 @@ async function saidByAll(): Promise<Line[][]> {
 }
 const count = (lines: readonly Line[], key: string) => lines.filter((line) => key in line).length;
 /** Everything that is stored, as the library reads it. */
-async function list(): Promise<ListedObjects> {
+async function stored(): Promise<ListedObjects> {
   const datastore = await connectKubernetes({ kubeconfig: cluster.access.kubeconfig });
-  const all = async <K extends IpamKind>(kind: K) => (await datastore.list(kind)).items;
   try {
-    return {
-      blocks: await all("IPAMBlock"),
-      affinities: await all("BlockAffinity"),
-      handles: await all("IPAMHandle"),
-      configurations: await all("IPAMConfiguration"),
-      pools: await all("IPPool"),
-      reservations: await all("IPReservation"),
-      nodes: (await cluster.nodes()).map((name) => ({ name })),
-    };
+    const nodes = (await cluster.nodes()).map((name) => ({ name }));
+    return { ...(await storedObjects(datastore)), nodes };
   } finally {
     await datastore.close();
   }
 }
 
 /** `address handle` of each address in use, sorted. */
-function inUse({ blocks }: ListedObjects): string[] {
-  const used = blocks.flatMap(({ spec }) => {
-    const base = parseCidr(spec.cidr)!;
-    return spec.allocations.flatMap((_, ordinal) => {
-      const address = formatAddress({ version: base.version, value: base.base + BigInt(ordinal) });
-      const handle = handleAt(spec, ordinal);
-      return handle === undefined ? [] : [`${address} ${handle}`];
-    });
-  });
-  return used.sort();
-}
+const inUse = (objects: ListedObjects) =>
+  Array.from(allocationsIn(objects), ([address, { handle }]) => `${address} ${handle}`).sort();
 
 /** The least that any process has done. */
 const least = async (key: string) => Math.min(...(await saidByAll()).map((lines) => count(lines, key)));
@@ -124,10 +104,10 @@ it("leaves data that satisfies the invariants, and in which each process has exa
   await expect.poll(() => least("held")).toBe(1);
   const said = (await saidByAll()).flat();
   const held = Object.assign({}, ...said.map((line) => ("held" in line ? line.held : {}))) as Record<string, string[]>;
-  const stored = await list();
-  expect(check(stored, { mode: "atRest", now: new Date(), clockSkewSeconds: 5 })).toEqual([]);
-  expect(new Set(stored.handles.map(({ spec }) => spec.handleID))).toEqual(new Set(Object.keys(held)));
+  const objects = await stored();
+  expect(check(objects, { mode: "atRest", now: new Date(), clockSkewSeconds: 5 })).toEqual([]);
+  expect(new Set(objects.handles.map(({ spec }) => spec.handleID))).toEqual(new Set(Object.keys(held)));
   const given = Object.entries(held).flatMap(([handle, ips]) => ips.map((ip) => `${ip} ${handle}`));
-  expect(inUse(stored)).toEqual(given.sort());
-  expect(new Set(stored.blocks.map(({ spec }) => spec.affinity)).size).toBeGreaterThanOrEqual(2);
+  expect(inUse(objects)).toEqual(given.sort());
+  expect(new Set(objects.blocks.map(({ spec }) => spec.affinity)).size).toBeGreaterThanOrEqual(2);
 });

@@ -197,6 +197,22 @@ describe("the second look", () => {
     expect(whyOf(ran, "IPAMHandle/ghost")).toBe("was changed between the two looks");
   });
 
+  it.each([
+    ["of a node that has others", "node-a"],
+    ["of a node that is gone", "node-z"],
+  ])("an empty block %s is kept, where it was used and given back in between", async (_what, host) => {
+    const empty = emptyBlock("10.0.0.8/30", host);
+    const site = await siteOf(more({ blocks: [empty], affinities: [affinity(host, "10.0.0.8/30")] }));
+    const ran = await between(site, () =>
+      site.change(async (store) => {
+        const there = await store.get("IPAMBlock", empty.metadata.name);
+        await store.update({ ...there, spec: { ...there.spec, sequenceNumber: there.spec.sequenceNumber! + 2n } });
+      }),
+    );
+    expect(freed(ran)).toEqual([]);
+    expect(whyOf(ran, "IPAMBlock/10-0-0-8-30")).toBe("is empty, and was changed between the two looks");
+  });
+
   it("and a third at each thing right before it is freed", async () => {
     const site = await siteOf({
       ...more({ handles: [handle("ghost", { "10.0.0.0/30": 1 })] }),

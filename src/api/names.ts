@@ -41,8 +41,11 @@ export function affinityName(host: string, cidr: string): string {
   return `${start}${rest}`;
 }
 
+const ASCII = /^[\0-\x7f]*$/;
+
 /** Object name of a handle. Lower-cased character by character, as Go does: no final sigma, no combining dot. */
 export function handleName(handleID: string): string {
+  if (ASCII.test(handleID)) return handleID.toLowerCase();
   return Array.from(handleID, (c) => (c === "İ" ? "i" : c.toLowerCase())).join("");
 }
 

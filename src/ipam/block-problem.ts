@@ -4,8 +4,19 @@ import type { IPAMBlock, IPAMBlockSpec } from "../api/v3.ts";
 import { type Cidr, formatCidr, parseCidr, size } from "../net/cidr.ts";
 import { IpamError } from "./errors.ts";
 
+/** What was found wrong with each block. Nobody changes one, and a cache shows the same ones in every list. */
+const verdicts = new WeakMap<IPAMBlock, { readonly problem: string | undefined }>();
+
 /** The first thing that is wrong with a block; undefined for a sound one. */
 export function problemOf(block: IPAMBlock): string | undefined {
+  const known = verdicts.get(block);
+  if (known) return known.problem;
+  const problem = firstProblem(block);
+  verdicts.set(block, { problem });
+  return problem;
+}
+
+function firstProblem(block: IPAMBlock): string | undefined {
   return rangeProblem(block) ?? allocationProblem(block.spec) ?? queueProblem(block.spec) ?? timeProblem(block.spec);
 }
 

@@ -61,10 +61,16 @@ export function timestamp(time: Date): string {
   return `${time.toISOString().slice(0, 19)}Z`;
 }
 
+/** Ranges of blocks that were asked for: every claim looks at those of all blocks, and a cache lists the same ones each time. */
+const ranges = new WeakMap<IPAMBlockSpec, Cidr>();
+
 /** The block's range. @throws IpamError MalformedBlock */
 export function rangeOf({ metadata, spec }: IPAMBlock): Cidr {
-  const cidr = parseCidr(spec.cidr);
-  if (cidr) return cidr;
+  const cidr = ranges.get(spec) ?? parseCidr(spec.cidr);
+  if (cidr) {
+    ranges.set(spec, cidr);
+    return cidr;
+  }
   throw new IpamError("MalformedBlock", `IPAMBlock "${metadata.name}": spec.cidr "${spec.cidr}" is not a CIDR`);
 }
 

@@ -19,15 +19,16 @@ export function width(version: IpVersion): 32 | 128 {
  * leading zeros and short forms of IPv4, zone ids, groups of more than four digits, IPv4-mapped IPv6.
  */
 export function parseAddress(text: string): Address | undefined {
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return fromBytes(4, ipaddr.IPv4.parse(text).toByteArray());
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return fromOctets(text);
   if (!isStrictIPv6(text)) return undefined;
   const parsed = ipaddr.IPv6.parse(text);
-  return parsed.isIPv4MappedAddress() ? undefined : fromBytes(6, parsed.toByteArray());
+  return parsed.isIPv4MappedAddress() ? undefined : fromBytes(parsed.toByteArray());
 }
 
 /** Canonical text: dotted decimal, or RFC 5952. */
 export function formatAddress(address: Address): string {
-  const hex = address.value.toString(16).padStart(width(address.version) / 4, "0");
+  if (address.version === 4) return octetsOf(Number(address.value)).join(".");
+  const hex = address.value.toString(16).padStart(width(6) / 4, "0");
   return ipaddr.fromByteArray([...Buffer.from(hex, "hex")]).toString();
 }
 
@@ -38,8 +39,14 @@ export function canonicalAddress(text: string): string | undefined {
   return address && formatAddress(address);
 }
 
-function fromBytes(version: IpVersion, bytes: number[]): Address {
-  return { version, value: BigInt(`0x${Buffer.from(bytes).toString("hex")}`) };
+function fromOctets(text: string): Address {
+  return { version: 4, value: BigInt(text.split(".").reduce((value, octet) => value * 256 + Number(octet), 0)) };
+}
+
+const octetsOf = (value: number) => [value >>> 24, (value >>> 16) & 255, (value >>> 8) & 255, value & 255];
+
+function fromBytes(bytes: number[]): Address {
+  return { version: 6, value: BigInt(`0x${Buffer.from(bytes).toString("hex")}`) };
 }
 
 function isStrictIPv6(text: string): boolean {

@@ -64,11 +64,12 @@ export const handles = family<Code>({
   codes,
   look({ blocks, handles: stored }, report) {
     const held = heldByHandle(blocks);
+    const canonical = canonicalRanges();
     for (const handle of stored) {
       const ofHandle = held.get(handle.metadata.name) ?? [];
       held.delete(handle.metadata.name);
-      malformed(handle, report);
-      compared(handle, ofHandle, report);
+      malformed(handle, canonical, report);
+      compared(handle, ofHandle, canonical, report);
     }
     for (const [name, counts] of held) missing(name, counts, report);
   },
@@ -102,21 +103,30 @@ function countOne(held: Map<string, Counts>, name: string, cidr: string): void {
   else counts.push({ cidr, count: 1 });
 }
 
-const rangeText = (cidr: string) => canonicalCidr(cidr) ?? cidr;
+const rangeText = (cidr: string, canonical = canonicalCidr) => canonical(cidr) ?? cidr;
 
-function malformed(handle: IPAMHandle, report: Report<Code>): void {
+/** The canonical text of ranges, each worked out once: many handles name the same ones. */
+function canonicalRanges(): typeof canonicalCidr {
+  const known = new Map<string, string | undefined>();
+  return (cidr) => {
+    if (!known.has(cidr)) known.set(cidr, canonicalCidr(cidr));
+    return known.get(cidr);
+  };
+}
+
+function malformed(handle: IPAMHandle, canonical: typeof canonicalCidr, report: Report<Code>): void {
   const { handleID, block } = handle.spec;
   const say = (code: Code, message: string) => report(code, nameOf(handle), message, { handle: handleID });
   for (const [cidr, count] of Object.entries(block)) {
     if (!(count >= 1)) say("MalformedHandle", `counts ${count} addresses in ${cidr}`);
-    if (canonicalCidr(cidr) !== cidr) say("MalformedHandle", `the range ${cidr} is not written canonically`);
+    if (canonical(cidr) !== cidr) say("MalformedHandle", `the range ${cidr} is not written canonically`);
   }
   if (Object.keys(block).length === 0) say("MalformedHandle", "counts nothing: it should be gone");
   const name = handleName(handleID);
   if (handle.metadata.name !== name) say("WrongHandleName", `the handle ${handleID} should be named "${name}"`);
 }
 
-function compared(handle: IPAMHandle, held: Counts, report: Report<Code>): void {
+function compared(handle: IPAMHandle, held: Counts, canonical: typeof canonicalCidr, report: Report<Code>): void {
   const { handleID: id, block } = handle.spec;
   const say = (code: Code, message: string) => report(code, nameOf(handle), message, { handle: id });
   const ranges = Object.keys(block);
@@ -126,10 +136,10 @@ function compared(handle: IPAMHandle, held: Counts, report: Report<Code>): void 
     return;
   }
   for (const [text, count] of Object.entries(block)) {
-    const truth = held.find(({ cidr }) => cidr === rangeText(text))?.count ?? 0;
+    const truth = held.find(({ cidr }) => cidr === rangeText(text, canonical))?.count ?? 0;
     if (count > truth) say("OvercountedHandle", `counts ${count} addresses in ${text}, which holds ${truth} of it`);
   }
-  const counted = new Map(Object.entries(block).map(([text, count]) => [rangeText(text), count]));
+  const counted = new Map(Object.entries(block).map(([text, count]) => [rangeText(text, canonical), count]));
   for (const { cidr, count: truth } of held) {
     const count = counted.get(cidr) ?? 0;
     if (count < truth) say("UndercountedHandle", `counts ${count} addresses in ${cidr}, which holds ${truth} of it`);

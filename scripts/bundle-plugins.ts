@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Plugin } from "esbuild";
 
 export function bundlePlugins(root: string): Plugin[] {
-  return [requiredBuiltins, onlyDispatchers(root), onlyKubeconfigs(root), onlyEnglish];
+  return [commanderAlone(root), requiredBuiltins, onlyDispatchers(root), onlyKubeconfigs(root), onlyEnglish];
 }
 
 /**
@@ -15,14 +15,37 @@ export function bundlePlugins(root: string): Plugin[] {
 const requiredBuiltins: Plugin = {
   name: "required-builtins",
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^[a-z]/ }, ({ path, kind }) =>
-      isBuiltin(path) && kind !== "require-call" ? { path, namespace: "builtin" } : undefined,
+    // Each importer has its own few bytes for that: shared ones would be files of their own, and cost more to open.
+    onResolve({ filter: /^[a-z]/ }, ({ path, kind, importer }) =>
+      isBuiltin(path) && kind !== "require-call" ? { path, namespace: "builtin", suffix: `?${importer}` } : undefined,
     );
     onLoad({ filter: /.*/, namespace: "builtin" }, ({ path }) => ({
       contents: `module.exports = process.getBuiltinModule("${path}");`,
     }));
   },
 };
+
+/** Of Node's modules commander gets what it uses here: it never starts a program, and with that brings half of Node along. */
+function commanderAlone(root: string): Plugin {
+  const folder = join(root, "node_modules/commander/");
+  const builtin = (path: string) => `process.getBuiltinModule("${path}")`;
+  const contents: Readonly<Record<string, string>> = {
+    "node:child_process": `export default { spawn: (...given) => ${builtin("node:child_process")}.spawn(...given) };`,
+    "node:events": `export const { EventEmitter } = ${builtin("node:events")};`,
+    "node:util": `export const { stripVTControlCharacters } = ${builtin("node:util")};`,
+  };
+  return {
+    name: "commander-alone",
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^node:/ }, ({ path, importer }) =>
+        importer.startsWith(folder) ? { path, namespace: "commander-alone" } : undefined,
+      );
+      onLoad({ filter: /.*/, namespace: "commander-alone" }, ({ path }) => ({
+        contents: contents[path] ?? `export default ${builtin(path)};`,
+      }));
+    },
+  };
+}
 
 /** Of undici its dispatchers: no fetch, caches, mocks and sockets of its own; HTTP/2 only once a server speaks it. */
 function onlyDispatchers(root: string): Plugin {

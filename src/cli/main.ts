@@ -1,6 +1,7 @@
 /** Entry of `ipamctl` and `kubectl ipam`: streams, signals and the exit code. */
 import { basename } from "node:path";
 import { runProgram } from "./program.ts";
+import type { Io } from "./session.ts";
 import { EXIT } from "./verb.ts";
 
 /** kubectl finds its plugins by their name. */
@@ -17,14 +18,21 @@ process.on("SIGTERM", interrupt);
 // Whoever reads our output may have seen enough: `ipamctl show | head`.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : EXIT.error));
 
-const { stdin, stdout, stderr, env } = process;
+const { stdout, stderr, env } = process;
 /** Its code is loaded when there is something to ask. */
 async function ask(question: string): Promise<string> {
   const terminal = await import("./terminal.ts");
-  return terminal.ask(question, stdin, stderr, stop.signal);
+  return terminal.ask(question, process.stdin, stderr, stop.signal);
 }
-process.exitCode = await runProgram(
-  process.argv.slice(2),
-  { stdout, stderr, env, now: () => new Date(), signal: stop.signal, ...(stdin.isTTY && { ask }) },
-  program,
-);
+const io: Io = {
+  stdout,
+  stderr,
+  env,
+  now: () => new Date(),
+  signal: stop.signal,
+  // Opening it takes longer than all that `--help` does.
+  get ask() {
+    return process.stdin.isTTY ? ask : undefined;
+  },
+};
+process.exitCode = await runProgram(process.argv.slice(2), io, program);

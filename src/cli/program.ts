@@ -11,14 +11,14 @@ const ABOUT = "Looks at Calico's IPAM data, explains it and mends it: on a clust
 export async function runProgram(argv: readonly string[], io: Io, program = "ipamctl"): Promise<number> {
   const outcome = { code: EXIT.fine as number };
   try {
-    await commandOf(io, program, outcome).parseAsync([...argv], { from: "user" });
+    await commandOf(argv, io, program, outcome).parseAsync([...argv], { from: "user" });
     return outcome.code;
   } catch (error) {
     return failed(error, io, program);
   }
 }
 
-function commandOf(io: Io, program: string, outcome: { code: number }): Command {
+function commandOf(argv: readonly string[], io: Io, program: string, outcome: { code: number }): Command {
   const command = new Command(program)
     .description(ABOUT)
     .helpOption("-h, --help", "Print this help.")
@@ -30,12 +30,15 @@ function commandOf(io: Io, program: string, outcome: { code: number }): Command 
     })
     .showSuggestionAfterError()
     .exitOverride();
-  for (const verb of VERBS) command.addCommand(subcommand(verb, command, io, program, outcome));
+  for (const verb of VERBS) {
+    const line = new Command(verb.name).copyInheritedSettings(command).summary(verb.summary);
+    // In the list of verbs a name and a summary are enough: flags are for the verb that is named.
+    command.addCommand(argv.includes(verb.name) ? complete(line, verb, io, program, outcome) : line);
+  }
   return command;
 }
 
-function subcommand(verb: Verb, parent: Command, io: Io, program: string, outcome: { code: number }): Command {
-  const command = new Command(verb.name).copyInheritedSettings(parent).summary(verb.summary);
+function complete(command: Command, verb: Verb, io: Io, program: string, outcome: { code: number }): Command {
   command.description(verb.description ? `${verb.summary}\n\n${verb.description}` : verb.summary);
   command.helpOption("-h, --help", "Print this help.").allowExcessArguments(false);
   for (const { name, help, choices } of verb.arguments ?? []) {

@@ -2,12 +2,13 @@
  * What to do about an Installation, decided without touching anything: an ordered list of checks, the first that
  * speaks ends it. A check never writes; it says what would be written and why, or why nothing is.
  */
+
+import { ownerOf } from "../../src/api/configuration-owner.ts";
 import type { Installation, IpamField, IpamSettings } from "../../src/api/installation.ts";
 import type { IPAMConfiguration } from "../../src/api/v3.ts";
 import { apiGroups } from "../../src/datastore/flavours.ts";
 import { type ConfigViolation, configViolations, effectiveConfig } from "../../src/ipam/config.ts";
 import { type DriftVerdict, judgeDrift, NO_DRIFT } from "./drift.ts";
-import { ownerOf } from "./owners.ts";
 import type { Outcome } from "./reasons.ts";
 import type { Surroundings } from "./surroundings.ts";
 import {

@@ -6,8 +6,8 @@
 import type { Installation, InstallationStatus } from "../../src/api/installation.ts";
 import type { IPAMConfiguration } from "../../src/api/v3.ts";
 import { effectiveConfig } from "../../src/ipam/config.ts";
-import { writerOf } from "./owners.ts";
 import type { Difference } from "./values.ts";
+import { writerOf } from "./writer.ts";
 
 export type DriftEntry = NonNullable<InstallationStatus["drift"]>[number];
 

@@ -122,6 +122,24 @@ describe("the fields", () => {
   });
 });
 
+describe("where somebody else keeps the configuration", () => {
+  it.each([
+    ["Helm", { labels: { "app.kubernetes.io/managed-by": "Helm" } }],
+    ["Argo CD", { annotations: { "argocd.argoproj.io/tracking-id": "apps:ipam" } }],
+    ["Flux", { labels: { "kustomize.toolkit.fluxcd.io/name": "ipam" } }],
+  ])("%s: the change is made, and who may put it back is said", async (owner, marks) => {
+    const site = await siteWith({ strictAffinity: true, autoAllocateBlocks: true });
+    await site.change(async (store) => {
+      const stored = await store.get("IPAMConfiguration", "default");
+      await store.update({ ...stored, metadata: { ...stored.metadata, ...marks } });
+    });
+    const ran = await site.run(json("--max-blocks-per-host", "9"));
+    expect(ran.code).toBe(0);
+    expect(ran.stderr).toMatch(new RegExp(`${owner} .*keeps IPAMConfiguration "default", and may put back`));
+    expect(await specOf(site)).toMatchObject({ maxBlocksPerHost: 9 });
+  });
+});
+
 describe("where there is an Installation", () => {
   const stored = { strictAffinity: true, autoAllocateBlocks: true, maxBlocksPerHost: 8 };
   const keeps = { managementPolicy: "Enforce", ipam: { maxBlocksPerHost: 8 } } as const;

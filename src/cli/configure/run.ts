@@ -1,4 +1,5 @@
 /** Plans a change of the configuration: in the object itself, or in the Installation that keeps it. */
+import { ownerOf } from "../../api/configuration-owner.ts";
 import { type Installation, type IpamField, SINGLETON_NAME } from "../../api/installation.ts";
 import { type Datastore, isDatastoreError } from "../../datastore/datastore.ts";
 import { type ConfigChanges, setIPAMConfig } from "../../ipam/config.ts";
@@ -66,16 +67,25 @@ function intoConfiguration({ datastore, stored, changes, config, windowsHost }: 
         "other value. --installation changes it there",
     );
   }
-  const { configuration, installation } = stored;
+  const { configuration } = stored;
   const before = effectiveConfig(configuration?.spec);
   const item = itemOf(`IPAMConfiguration/${SINGLETON_NAME}`, before, changes, config);
-  const differs = installation?.spec.managementPolicy === "Observe" && `Installation "${SINGLETON_NAME}" only observes`;
-  const notes = differs ? [`${differs}: what differs from it is told in its status`] : [];
+  const notes = notesOn(stored, changes);
   if (configuration && isSame(before, config, changes))
     return { steps: [], kept: [{ ...item, why: "is so already" }], notes };
   const run = () =>
     unlessChanged(setIPAMConfig(datastore, changes, { onto: { object: configuration }, windowsHost }), item.object);
   return { steps: [{ ...item, run }], kept: [], notes, afterwards: `in force now: ${configText(config)}` };
+}
+
+/** Who will say something of the change, or take it back. */
+function notesOn({ configuration, installation }: StoredSettings, changes: ConfigChanges): string[] {
+  const owner = ownerOf(configuration, Object.keys(changes) as IpamField[]);
+  const observes = installation?.spec.managementPolicy === "Observe";
+  return [
+    ...(owner ? [`${owner} keeps IPAMConfiguration "${SINGLETON_NAME}", and may put back what is changed here`] : []),
+    ...(observes ? [`Installation "${SINGLETON_NAME}" only observes: what differs from it is told in its status`] : []),
+  ];
 }
 
 function intoInstallation({ datastore, stored: { installation }, changes, config }: Change): Written {

@@ -24,8 +24,8 @@ const codes = {
     severity: "warning",
     title: "An affinity claims a block that does not exist",
     means:
-      "It counts towards the node's limit of blocks and holds nothing. Left behind where a release was cut off after the " +
-      "block was deleted.",
+      "Left behind where a release was cut off after the block was deleted. A node that is there makes the block again when " +
+      "it needs an address; until then the affinity counts towards its limit. Of a node that is gone the range stays taken.",
     mend: repair,
     moving: true,
   },

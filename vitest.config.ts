@@ -1,6 +1,7 @@
 import { defineConfig } from "vitest/config";
 import type { Flavour } from "./src/datastore/flavours.ts";
 import { EMBEDDED_ONLY } from "./test/behaviour/files.ts";
+import { InOrder } from "./test/e2e/order.ts";
 
 // Unit tests need nothing but Node and less than a minute, tests that start or build programs (*.program.test.ts) nothing but
 // Node; cluster tests (*.cluster.test.ts) talk to a real kube-apiserver and etcd, which test/control-plane builds once or
@@ -25,6 +26,7 @@ const libraryOn = (flavour: Flavour) => ({
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: InOrder },
     projects: [
       {
         test: {

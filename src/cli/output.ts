@@ -55,7 +55,7 @@ export async function printed(output: Output, { format, headers }: PrintOptions)
   if (format === "table" || format === "wide") return output.text({ wide: format === "wide", headers });
   const document = { apiVersion: OUTPUT_VERSION, kind, ...value };
   if (format === "json") return `${json(document)}\n`;
-  const { stringify } = await import("yaml");
+  const { stringify } = await import("./yaml.ts");
   return stringify(JSON.parse(json(document)), { lineWidth: 0 });
 }
 

@@ -27,3 +27,32 @@ test("0 is a number: it releases only what was allocated at 0", async () => {
   expect(await errorOf(late)).toMatchObject({ code: "BadSequenceNumber" });
   expect(await w.ipam.ipsByHandle("h")).toEqual(["10.0.0.1"]);
 });
+
+test("a block in a pool that is disabled stays its host's, also where the pool would not select the node", async () => {
+  const pools = [
+    ["10.0.0.0/30", 30],
+    ["10.1.0.0/30", 30],
+  ] as const;
+  await using w = await world({ pools, nodes: { "host-a": {} } });
+  await w.ipam.claimAffinity("10.0.0.0/30", A);
+  const pool = await w.store.get("IPPool", "pool0");
+  await w.store.update({ ...pool, spec: { ...pool.spec, disabled: true, nodeSelector: "rack == '1'" } });
+  const { v4 } = await w.ipam.autoAssign({ num4: 1, intendedUse: "Workload", handleID: "h" });
+  expect(v4?.ips[0]).toMatch(/^10\.1\./);
+  expect((await w.all("BlockAffinity")).map(({ spec }) => spec.cidr).sort()).toEqual(["10.0.0.0/30", "10.1.0.0/30"]);
+});
+
+test("a row whose block is gone is pending while the block is made: who looks meanwhile does not take it for a claim", async () => {
+  await using w = await world({ pools: [["10.0.0.0/30", 30]] });
+  await w.ipam.claimAffinity("10.0.0.0/30", A);
+  await w.store.delete(await w.block("10.0.0.0/30"));
+  w.writes();
+  const states: string[] = [];
+  w.meddler = async ({ operation, kind }) => {
+    if (operation !== "create" || kind !== "IPAMBlock") return;
+    states.push(...(await w.all("BlockAffinity")).map(({ spec }) => spec.state));
+  };
+  await w.ipam.autoAssign({ num4: 1, intendedUse: "Workload" });
+  expect(states).toEqual(["pending"]);
+  expect((await w.all("BlockAffinity")).map(({ spec }) => spec.state)).toEqual(["confirmed"]);
+});

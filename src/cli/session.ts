@@ -3,6 +3,7 @@ import type { Snapshot } from "../judgement/snapshot.ts";
 import type { Format, Output } from "./output.ts";
 import type { PlaceOptions } from "./place.ts";
 import type { takeSnapshot } from "./snapshot/take.ts";
+import { toldText } from "./told.ts";
 import type { Workplace } from "./writing/workplace.ts";
 
 /** Where text goes. */
@@ -36,6 +37,11 @@ export interface Session extends Io {
   workplace(): Promise<Workplace>;
   /** Prints an answer in the form that was asked for. */
   print(output: Output): Promise<void>;
+  /**
+   * A command, or a sentence that ends in one, as it can be copied: by the name of this program, on the data that it
+   * looks at.
+   */
+  told(text: string): string;
   /** Tells the user something on standard error. */
   say(text: string): void;
 }
@@ -52,6 +58,7 @@ export function createSession(io: Io, program: string, options: SessionOptions):
     ...io,
     program,
     say,
+    told: (text) => toldText(text, program, options),
     snapshot: async () => {
       const [{ choosePlace }, { takeSnapshot }, { createProgress }] = await Promise.all([
         import("./place.ts"),

@@ -4,7 +4,7 @@ import { parse } from "yaml";
 import { VERBS } from "../../src/cli/verbs.ts";
 import { emptySnapshot, type Snapshot } from "../../src/judgement/snapshot.ts";
 import { affinity, handle } from "../support/ipam-data.ts";
-import { ipamctl } from "./ipamctl.ts";
+import { bundleOf, ipamctl } from "./ipamctl.ts";
 import { pod, sound } from "./sound.ts";
 
 const { nodes: _n, namespaces: _s, pods: _p, services: _v, events: _e, ...dataAlone } = sound;
@@ -50,8 +50,8 @@ const ESCAPE = "\u001b";
 
 describe("a verb that reads", () => {
   it.each(cases)("%s, %s data", async (command, situation, kind, code) => {
-    const run = (format: string, env = {}) =>
-      ipamctl([...command.split(" "), "-o", format], { snapshot: SITUATIONS[situation], env: { ...env } });
+    const place = ["--bundle", await bundleOf(SITUATIONS[situation])];
+    const run = (format: string) => ipamctl([...command.split(" "), "-o", format, ...place], { env: {} });
     const json = await run("json");
     expect(json.code).toBe(code);
     if (code === 1 && kind === "Why") {
@@ -80,7 +80,8 @@ describe("a verb that reads", () => {
   it.each(cases.filter(([, situation]) => situation === "troubled"))(
     "%s is plain text, whatever is asked of colours",
     async (command) => {
-      const run = (env: NodeJS.ProcessEnv) => ipamctl(command.split(" "), { snapshot: SITUATIONS.troubled, env });
+      const place = ["--bundle", await bundleOf(SITUATIONS.troubled)];
+      const run = (env: NodeJS.ProcessEnv) => ipamctl([...command.split(" "), ...place], { env });
       const plain = await run({ NO_COLOR: "1" });
       expect(await run({ FORCE_COLOR: "3", TERM: "xterm-256color" })).toEqual(plain);
       expect(plain.stdout + plain.stderr).not.toContain(ESCAPE);

@@ -33,7 +33,8 @@ export async function run(session: Session, given: Given): Promise<number> {
   const judged = await look(session, options.bundle === undefined ? pause : 0);
   const findings = judged.findings.filter(({ code }) => !ignore.includes(code));
   if (report !== undefined) await writeTo(report, judged, session);
-  await session.print(checkOutput({ ...judged, findings }));
+  const told = findings.map((finding) => ({ ...finding, command: session.told(finding.command) }));
+  await session.print(checkOutput({ ...judged, findings: told }));
   session.say(summaryText(summaryOf(findings)));
   return exitCode(findings, failOn, judged.snapshot);
 }

@@ -4,6 +4,7 @@ import type { TwoLooks } from "../../judgement/collection.ts";
 import type { Finding } from "../../judgement/finding.ts";
 import { unknownCode } from "../explain/run.ts";
 import type { Session } from "../session.ts";
+import { quoted } from "../told.ts";
 import { UsageError } from "../usage-error.ts";
 import type { Given } from "../verb.ts";
 import { carryOut, type WriteOptions } from "../writing/carry-out.ts";
@@ -47,7 +48,7 @@ export async function run(session: Session, given: Given): Promise<number> {
     return await carryOut(session, { verb: "repair", options, lock: "unlocked", plan });
   } finally {
     await copy.close();
-    if (copy.isUsed) session.say(`to undo: ${session.program} repair --restore ${copy.path}`);
+    if (copy.isUsed) session.say(session.told(`to undo: ipamctl repair --restore ${quoted(copy.path)}`));
   }
 }
 

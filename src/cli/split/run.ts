@@ -26,13 +26,19 @@ export async function run(session: Session, given: Given): Promise<number> {
     throw new UsageError("say which pool: --name POOL, or --cidr CIDR.");
   const cidr = text === undefined ? undefined : parseCidr(text);
   if (text !== undefined && cidr === undefined) throw new UsageError(`--cidr '${text}' is not a CIDR.`);
-  const plan = ({ datastore }: Workplace) => planOf(datastore, count, { name, cidr });
+  const plan = async (workplace: Workplace) => {
+    const planned = await planOf(workplace.datastore, count, { name, cidr }, session.told);
+    const { state } = await workplace.lock();
+    return state === "locked" ? { ...planned, afterwards: UNLOCK } : planned;
+  };
   return carryOut(session, { verb: "split", options, lock: "locked", plan });
 }
 
 type Asked = { readonly name: string | undefined; readonly cidr: Cidr | undefined };
 
-async function planOf(datastore: Datastore, count: number, asked: Asked): Promise<Plan> {
+const UNLOCK = "the datastore may be unlocked now: calicoctl datastore migrate unlock";
+
+async function planOf(datastore: Datastore, count: number, asked: Asked, told: Session["told"]): Promise<Plan> {
   const pools = poolsOf((await datastore.list("IPPool")).items);
   const isAsked = ({ name, cidr }: Pool) =>
     asked.cidr === undefined ? name === asked.name : formatCidr(cidr) === formatCidr(asked.cidr);
@@ -41,7 +47,9 @@ async function planOf(datastore: Datastore, count: number, asked: Asked): Promis
   const begun = markOf(pool.source)?.parts;
   if (begun !== undefined && begun !== count) {
     throw new Error(
-      `pool "${pool.name}" is being cut into ${begun} already: finish that with ipamctl split ${begun} --name ${pool.name}`,
+      told(
+        `pool "${pool.name}" is being cut into ${begun} already. Finish that: ipamctl split ${begun} --name ${pool.name}`,
+      ),
     );
   }
   const parts = partsOf(pool, count);
@@ -59,7 +67,6 @@ async function planOf(datastore: Datastore, count: number, asked: Asked): Promis
     ],
     kept: there.map(keptPart),
     notes: there.length > 0 || begun !== undefined ? ["goes on with the split that was begun"] : [],
-    afterwards: "the datastore may be unlocked now: calicoctl datastore migrate unlock",
   };
 }
 

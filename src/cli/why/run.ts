@@ -19,7 +19,8 @@ export async function run(session: Session, { arguments: [pod], options }: Given
   if ((pod === undefined) === (node === undefined)) throw new UsageError("name a pod, or a node with --node NAME.");
   const snapshot = await session.snapshot();
   const report = answer(snapshot, { pod, node, namespace }, session.now());
-  await session.print(whyOutput(report, inventoryOf(snapshot)));
+  const causes = report.causes.map((cause) => ({ ...cause, command: session.told(cause.command) }));
+  await session.print(whyOutput({ ...report, causes }, inventoryOf(snapshot)));
   return report.state === "fails" ? EXIT.findings : EXIT.fine;
 }
 

@@ -33,13 +33,13 @@ export async function carryOut(session: Session, writing: Writing): Promise<numb
   }
   const workplace = await session.workplace();
   try {
-    checkLock(await workplace.lock(), lock, verb);
+    checkLock(await workplace.lock(), lock, { verb, told: session.told });
     const plan = await writing.plan(workplace);
     for (const note of plan.notes ?? []) session.say(note);
     if (options.dryRun) return await report(session, plan, planned(plan));
     if (plan.steps.length === 0) return await report(session, plan, []);
     if (!(await confirmed(session, plan, options))) return EXIT.error;
-    checkLock(await workplace.lock(), lock, verb);
+    checkLock(await workplace.lock(), lock, { verb, told: session.told });
     return await act(session, plan);
   } catch (error) {
     if (session.signal.aborted) session.say("nothing was changed");
@@ -74,7 +74,7 @@ async function act(session: Session, plan: Plan): Promise<number> {
     say(`${session.program}: stopped; what was begun is finished`);
     return EXIT.interrupted;
   }
-  if (plan.afterwards && code === EXIT.fine) say(plan.afterwards);
+  if (plan.afterwards && code === EXIT.fine) say(session.told(plan.afterwards));
   return code;
 }
 

@@ -33,19 +33,26 @@ export async function readLock(client: KubeClient, flavour: Flavour, signal: Abo
   }
 }
 
+/** Who asks, and how it is told a command. */
+interface LockCall {
+  readonly verb: string;
+  readonly told: (text: string) => string;
+}
+
 /** @throws Error that says how to lock or unlock */
-export function checkLock({ state }: Lock, demand: LockDemand, verb: string): void {
+export function checkLock({ state }: Lock, demand: LockDemand, { verb, told }: LockCall): void {
   if (demand === "either" || state === "none") return;
   if (demand === "unlocked" && state === "locked") {
+    const unlock = told("calicoctl datastore migrate unlock");
     throw new Error(
       'Calico\'s datastore is locked (ClusterInformation "default" has datastoreReady: false), and nothing is changed ' +
-        "while it is. Once whatever locked it is done: calicoctl datastore migrate unlock",
+        `while it is. Once whatever locked it is done: ${unlock}`,
     );
   }
   if (demand === "locked" && state !== "locked") {
     throw new Error(
       `${verb} demands that Calico's datastore is locked, so that nothing is allocated meanwhile. ` +
-        `Lock it first: calicoctl datastore migrate lock${state === "absent" ? ' (there is no ClusterInformation "default")' : ""}`,
+        `Lock it first: ${told("calicoctl datastore migrate lock")}${state === "absent" ? ' (there is no ClusterInformation "default")' : ""}`,
     );
   }
 }

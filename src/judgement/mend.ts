@@ -2,8 +2,14 @@
 import { resources } from "../api/resources.ts";
 import type { IpamKind } from "../api/v3.ts";
 import { apiGroups } from "../datastore/flavours.ts";
-import { type ConfigRuleName, configViolations, IP_COOLDOWN_SECONDS_LIMIT } from "../ipam/config-rules.ts";
+import {
+  type ConfigRuleName,
+  configViolations,
+  IP_COOLDOWN_SECONDS_LIMIT,
+  type IPAMConfig,
+} from "../ipam/config-rules.ts";
 import type { Mend } from "./finding.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 /** Mended by ipamctl, after a second look and with a plan first. */
 export const repair: Mend = {
@@ -20,12 +26,15 @@ export const collect: Mend = {
 /** Changes the fields that break a rule; of several ways the one that keeps what was asked for most clearly. */
 export const configure: Mend = {
   does: "`ipamctl configure` changes one field and keeps the others; it refuses what would break a rule.",
-  command: (_finding, { config, snapshot }) => {
-    const windowsHost = snapshot.nodes?.some(({ windows }) => windows);
-    const broken = configViolations(config, { windowsHost }).map(({ rule }) => CONFIGURE[rule]);
-    return ["ipamctl configure", ...new Set(broken)].join(" ");
-  },
+  command: (_finding, { config, snapshot }) => configureCommand(config, snapshot),
 };
+
+/** Changes all of them at once: a configuration that still breaks a rule is refused. */
+export function configureCommand(config: IPAMConfig, { nodes }: Snapshot): string {
+  const windowsHost = nodes?.some(({ windows }) => windows);
+  const broken = configViolations(config, { windowsHost }).map(({ rule }) => CONFIGURE[rule]);
+  return ["ipamctl configure", ...new Set(broken)].join(" ");
+}
 
 const CONFIGURE: Readonly<Record<ConfigRuleName, string>> = {
   AllocatesSomewhere: "--auto-allocate-blocks true",
@@ -44,15 +53,19 @@ export function ask(does: string): Mend {
 /** Only a person can know what is right. */
 export const edit: Mend = {
   does: "Correct the object by hand.",
-  command: ({ object }, { snapshot }) => {
-    const generations = resources[object.kind as IpamKind];
-    const flavour = snapshot.datastore === apiGroups.v1 ? "v1" : "v3";
-    const resource = generations?.[flavour];
-    if (resource === undefined || snapshot.datastore === "embedded")
-      return `correct ${object.kind} "${object.name}" in its manifest`;
-    return `kubectl edit ${resource.plural}.${resource.group} ${object.name}`;
-  },
+  command: ({ object }, { snapshot }) => editCommand(object, snapshot),
 };
+
+export function editCommand({ kind, name }: { readonly kind: string; readonly name: string }, snapshot: Snapshot) {
+  const resource = kubectlName(kind, snapshot);
+  return resource === undefined ? `correct ${kind} "${name}" in its manifest` : `kubectl edit ${resource} ${name}`;
+}
+
+/** How kubectl is told the kind, and in which of the two groups; undefined where it is not kubectl's. */
+export function kubectlName(kind: string, { datastore }: Snapshot): string | undefined {
+  const resource = resources[kind as IpamKind]?.[datastore === apiGroups.v1 ? "v1" : "v3"];
+  return resource && datastore !== "embedded" ? `${resource.plural}.${resource.group}` : undefined;
+}
 
 /** Whoever uses an address that is not his has to go; what is no pod, a person has to look at. */
 export const deletePod: Mend = {

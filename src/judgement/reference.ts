@@ -18,9 +18,9 @@ export function generateFindingsReference(): Map<string, string> {
     "",
     "Why a pod gets no address; the same code as a finding's means the same.",
     "",
-    "| cause | what | meaning |",
-    "|---|---|---|",
-    ...Object.entries(CAUSES).map(([code, { title, means }]) => `| ${code} | ${title} | ${means} |`),
+    "| cause | what | meaning | what to do |",
+    "|---|---|---|---|",
+    ...Object.entries(CAUSES).map(([code, { title, means, does }]) => `| ${code} | ${title} | ${means} | ${does} |`),
     "",
   ];
   return new Map([["docs/reference/findings.md", page.join("\n")]]);

@@ -27,7 +27,7 @@ export async function run(session: Session, { arguments: [code] }: Given): Promi
 function causeExplained(asked: string): Output | undefined {
   const [code, row] = Object.entries(CAUSES).find(([name]) => name.toLowerCase() === asked.toLowerCase()) ?? [];
   if (code === undefined || row === undefined || Object.hasOwn(CODES, code)) return undefined;
-  const text = () => `${code} (cause of \`why\`): ${row.title}\n\n${row.means}\n`;
+  const text = () => `${code} (cause of \`why\`): ${row.title}\n\n${row.means}\n\nTo do: ${row.does}\n`;
   return { kind: "Cause", value: { code, ...row }, names: [code], text };
 }
 

@@ -2,7 +2,7 @@
 import { disabledBecause } from "../../ipam/pools.ts";
 import type { Inventory } from "../../judgement/inventory.ts";
 import type { FamilyVerdict } from "../../judgement/why/causes.ts";
-import type { Cause } from "../../judgement/why/codes.ts";
+import { CAUSES, type Cause } from "../../judgement/why/codes.ts";
 import type { Holding } from "../../judgement/why/room.ts";
 import type { Output } from "../output.ts";
 import { fieldsText } from "../table.ts";
@@ -11,7 +11,8 @@ import type { WhyReport } from "./report.ts";
 
 export function whyOutput(report: WhyReport, inventory: Inventory): Output {
   const { families, ...known } = report;
-  const value = { ...known, families: families.map((verdict) => familyValue(verdict, inventory)) };
+  const causes = known.causes.map((cause) => ({ ...cause, does: CAUSES[cause.code].does }));
+  const value = { ...known, causes, families: families.map((verdict) => familyValue(verdict, inventory)) };
   return {
     kind: "Why",
     value,
@@ -35,11 +36,15 @@ function familyValue({ family, causes, room }: FamilyVerdict, { cap }: Inventory
 const holdingValue = ({ blocks: _blocks, ...counts }: Holding) => counts;
 
 function causesText(causes: readonly Cause[]): string {
-  return causes.map(({ code, family, message, command }) => paragraph([family, code], message, command)).join("");
+  return causes
+    .map(({ code, family, message, command }) =>
+      paragraph([family, code], [message, `to do: ${CAUSES[code].does}`, `next: ${command}`]),
+    )
+    .join("");
 }
 
-function paragraph(heading: readonly (string | undefined)[], message: string, command: string): string {
-  const lines = [heading.filter(Boolean).join(" "), `  ${message}`, `  next: ${command}`];
+function paragraph(heading: readonly (string | undefined)[], body: readonly string[]): string {
+  const lines = [heading.filter(Boolean).join(" "), ...body.map((line) => `  ${line}`)];
   return `\n${lines.map((line) => `${visible(line)}\n`).join("")}`;
 }
 

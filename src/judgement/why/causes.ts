@@ -2,6 +2,7 @@
 import { configViolations } from "../../ipam/config-rules.ts";
 import type { IpVersion } from "../../net/address.ts";
 import type { Inventory } from "../inventory.ts";
+import { configureCommand } from "../mend.ts";
 import type { Asking } from "./asking.ts";
 import type { Cause } from "./codes.ts";
 import { chosenPools } from "./pools.ts";
@@ -42,10 +43,9 @@ export function blockers({ snapshot, config }: Inventory, { host }: Asking): Cau
     causes.push({ code: "DatastoreLocked", message, command: "calicoctl datastore migrate unlock" });
   }
   const windowsHost = snapshot.nodes?.some(({ name, windows }) => name === host && windows);
-  for (const { scope, message, fields } of configViolations(config, { windowsHost })) {
+  for (const { scope, message } of configViolations(config, { windowsHost })) {
     if (scope === "value") continue; // tolerated where it is stored
-    const flags = fields.includes("strictAffinity") ? "--strict-affinity true" : "--help";
-    causes.push({ code: "InvalidConfiguration", message, command: `ipamctl configure ${flags}` });
+    causes.push({ code: "InvalidConfiguration", message, command: configureCommand(config, snapshot) });
   }
   if (snapshot.nodes && !snapshot.nodes.some(({ name }) => name === host)) {
     const message = `there is no node ${host}`;

@@ -5,6 +5,7 @@ import { isEnabled, type Pool } from "../../ipam/pools.ts";
 import { selectsNamespace, selectsNode } from "../../ipam/selection.ts";
 import type { IpVersion } from "../../net/address.ts";
 import type { Inventory } from "../inventory.ts";
+import { editCommand } from "../mend.ts";
 import { type Asking, requestedPools } from "./asking.ts";
 import type { Cause, CauseCode } from "./codes.ts";
 
@@ -30,7 +31,7 @@ export function chosenPools(inventory: Inventory, asking: Asking, version: IpVer
     if (!isIpamError(error)) throw error;
     const code = refusalCode(inventory, asking, version);
     const message = [error.message, ...(error.details ?? [])].join("; ");
-    return { usable: [], refusal: { code, message, command: commandFor(code, asking) } };
+    return { usable: [], refusal: { code, message, command: commandFor(code, inventory, asking, version) } };
   }
 }
 
@@ -69,8 +70,23 @@ function refusalCode(inventory: Inventory, asking: Asking, version: IpVersion): 
 const isMissing = (requested: readonly string[], enabled: readonly Pool[]) =>
   requested.some((cidr) => !enabled.some(({ source }) => source.spec.cidr === cidr));
 
-function commandFor(code: CauseCode, { host, namespace }: Asking): string {
+function commandFor(code: CauseCode, { pools, snapshot }: Inventory, { host, namespace }: Asking, version: IpVersion) {
+  const isBroken = (pool: Pool) => pool.cidr.version === version && isUnreadable(pool);
+  const unreadable = code === "UnreadableSelector" ? pools.find(isBroken) : undefined;
+  if (unreadable) return editCommand({ kind: "IPPool", name: unreadable.name }, snapshot);
   if (code === "NodeNotSelected") return `kubectl get node ${host} --show-labels`;
   if (code === "NamespaceNotSelected" && namespace) return `kubectl get namespace ${namespace} --show-labels`;
   return "ipamctl show -o wide";
+}
+
+function isUnreadable({ source }: Pool): boolean {
+  const unlabelled = { metadata: { labels: {} } };
+  try {
+    selectsNode(source, unlabelled);
+    selectsNamespace(source, unlabelled);
+    return false;
+  } catch (error) {
+    if (isIpamError(error, "MalformedObject")) return true;
+    throw error;
+  }
 }

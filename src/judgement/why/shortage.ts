@@ -1,11 +1,15 @@
 /** Pools are there, and yet there is no address: what holds them all, and which of it can be changed. Pure. */
+
+import type { IPReservation } from "../../api/v3.ts";
 import { freeOrdinals } from "../../ipam/block.ts";
 import { disabledBecause, type Pool } from "../../ipam/pools.ts";
+import { numReservedIPsInCIDR } from "../../ipam/reserved.ts";
 import { selectsNode } from "../../ipam/selection.ts";
 import { utilizationOf } from "../../ipam/utilization.ts";
 import type { IpVersion } from "../../net/address.ts";
 import type { Inventory } from "../inventory.ts";
 import { soundBlocks } from "../inventory.ts";
+import { kubectlName } from "../mend.ts";
 import { nodeOwner } from "../owners.ts";
 import type { Asking } from "./asking.ts";
 import type { Moment } from "./causes.ts";
@@ -141,9 +145,13 @@ function cooling({ cooling: count, nextFree }: Holding): Found | undefined {
 function reserved({ inventory, room }: Short, atCap: boolean): Found | undefined {
   const count = atCap ? BigInt(room.own.reserved) : room.reservedUnused;
   if (count === 0n) return undefined;
-  const names = inventory.snapshot.reservations.map(({ metadata }) => metadata.name);
+  const { snapshot } = inventory;
+  const isMeant = (each: IPReservation) =>
+    room.usable.some(({ source }) => numReservedIPsInCIDR(source.spec.cidr, [each]) > 0n);
+  const names = snapshot.reservations.filter(isMeant).map(({ metadata }) => metadata.name);
   const message = `${count} addresses would be free, and are reserved by IPReservation ${some(names)}`;
-  return cause("Reserved", message, "ipamctl show");
+  const resource = kubectlName("IPReservation", snapshot);
+  return cause("Reserved", message, resource ? `kubectl get ${resource} -o yaml` : "ipamctl show");
 }
 
 /** Pools that have room, and are not for this node. */

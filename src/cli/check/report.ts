@@ -1,8 +1,4 @@
 /** The report that `calicoctl ipam check -o` writes, and that its `release --from-report` and ours read. */
-import { createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
 import { apiGroups } from "../../datastore/flavours.ts";
 import { type Allocation, allocationsOf } from "../../judgement/allocations.ts";
 import type { Finding } from "../../judgement/finding.ts";
@@ -11,6 +7,7 @@ import { borrowedFrom } from "../../judgement/owners.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
 import { podName, type User, usesOf } from "../../judgement/uses.ts";
 import { VERSION } from "../../version.ts";
+import { writeWhole } from "../files.ts";
 import { calicoUid } from "./calico-uid.ts";
 import type { Judged } from "./run.ts";
 
@@ -39,15 +36,8 @@ export interface ReportedHandle {
 }
 
 /** Writes the file whole or not at all. */
-export async function writeReport(path: string, judged: Judged, signal: AbortSignal): Promise<void> {
-  const unfinished = `${path}.unfinished`;
-  try {
-    await pipeline(Readable.from(reportText(judged)), createWriteStream(unfinished), { signal });
-    await rename(unfinished, path);
-  } catch (error) {
-    await rm(unfinished, { force: true });
-    throw error;
-  }
+export function writeReport(path: string, judged: Judged, signal: AbortSignal): Promise<void> {
+  return writeWhole(path, reportText(judged), signal);
 }
 
 /** Address by address: a large cluster's report is more text than one string may hold. */

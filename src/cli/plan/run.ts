@@ -1,9 +1,9 @@
 /** Plans from nothing, or on the data that the flags name; and where manifests propose something, compares. */
-import { readFile } from "node:fs/promises";
 import { type Finding, keyOf } from "../../judgement/finding.ts";
 import { judge } from "../../judgement/judge.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
 import { type Manifest, parseManifests } from "../../operator/manifests.ts";
+import { readText } from "../files.ts";
 import { createProgress } from "../progress.ts";
 import type { Session } from "../session.ts";
 import { EXIT, type Given } from "../verb.ts";
@@ -47,7 +47,7 @@ const hasSettings = ({ strictAffinity, maxBlocksPerHost, cooldownSeconds }: Plan
 async function read(files: readonly string[]): Promise<Manifest[]> {
   const manifests: Manifest[] = [];
   for (const file of files) {
-    const parsed = parseManifests(await readFile(file, "utf8"));
+    const parsed = parseManifests(await readText(file));
     const problems = parsed.problems.map(({ line, message }) => `${file}${line ? `:${line}` : ""}: ${message}`);
     if (problems.length > 0) throw new Error(problems.join("; "));
     manifests.push(...parsed.manifests);

@@ -1,8 +1,8 @@
 /** Reads what `check --report` and `calicoctl ipam check -o` write, and says whether it is of this cluster, and new enough. */
-import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { parseJson } from "../../kube/json.ts";
 import { VERSION } from "../../version.ts";
+import { readText } from "../files.ts";
 import type { Lock } from "../writing/lock.ts";
 
 /** A small number of 64 bits is parsed as a plain one. */
@@ -30,10 +30,7 @@ export type Report = z.infer<typeof report> & { readonly path: string };
 
 /** @throws Error that says what is wrong with the file */
 export async function readReport(path: string): Promise<Report> {
-  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    throw new Error(`${path} cannot be read: ${error.message}`);
-  });
-  return { path, ...parsed(path, text) };
+  return { path, ...parsed(path, await readText(path)) };
 }
 
 function parsed(path: string, text: string): z.infer<typeof report> {

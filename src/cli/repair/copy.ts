@@ -2,10 +2,11 @@
  * The copy that `repair` keeps of what it changes: a line that says what it is; before each write the object as it was,
  * after it what it became. Written as it goes, so that it is right wherever the work was cut off.
  */
-import { type FileHandle, open, readFile } from "node:fs/promises";
+import { type FileHandle, open } from "node:fs/promises";
 import type { IpamKind } from "../../api/v3.ts";
 import { type Datastore, isDatastoreError, type Kind, type Stored } from "../../datastore/datastore.ts";
 import { parseJson, printJson } from "../../kube/json.ts";
+import { fileError, readText } from "../files.ts";
 
 const FIRST = { copy: "ipam-operator.io/v1alpha1" } as const;
 
@@ -52,7 +53,9 @@ export class Copy {
     const file = await this.#file;
     this.#isUsed = true;
     this.#last = this.#last.then(() => file.appendFile(`${printJson(line)}\n`));
-    await this.#last;
+    await this.#last.catch((error: unknown) => {
+      throw fileError(this.path, "written", error);
+    });
   }
 
   async close(): Promise<void> {
@@ -60,7 +63,9 @@ export class Copy {
   }
 
   async #create(): Promise<FileHandle> {
-    const file = await open(this.path, "ax");
+    const file = await open(this.path, "ax").catch((error: unknown) => {
+      throw fileError(this.path, "written", error);
+    });
     await file.appendFile(`${printJson(FIRST)}\n`);
     return file;
   }
@@ -116,10 +121,7 @@ export async function stored(
 
 /** What a repair changed, each object once: as it was first, and what it became last. @throws Error where it is no copy */
 export async function readCopy(path: string): Promise<Change[]> {
-  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    throw new Error(`${path} cannot be read: ${error.message}`);
-  });
-  const [first, ...lines] = text.split("\n").filter((line) => line !== "");
+  const [first, ...lines] = (await readText(path)).split("\n").filter((line) => line !== "");
   if (first !== printJson(FIRST)) throw new Error(`${path} is no copy of "ipamctl repair"`);
   const changes = new Map<string, Change>();
   for (const [index, line] of lines.entries()) fold(changes, parsed(path, line, index + 2));

@@ -1,43 +1,26 @@
 /**
  * A snapshot as one file: a line that says what it is, a line per object, a line that says it is whole. Lines, because a
- * large cluster's snapshot is more text than one string may hold. Compressed where the name ends in `.gz`.
+ * large cluster's snapshot is more text than one string may hold. Written compressed where the name ends in `.gz`; read
+ * by what it is, since a copy may have another name.
  */
-import { createReadStream, createWriteStream } from "node:fs";
-import { rename, rm } from "node:fs/promises";
-import { Readable } from "node:stream";
-import { pipeline } from "node:stream/promises";
-import { createGunzip, createGzip } from "node:zlib";
+import { createGzip } from "node:zlib";
 import type { Snapshot } from "../../judgement/snapshot.ts";
 import { printJson } from "../../kube/json.ts";
+import { readStream, writeWhole } from "../files.ts";
 import { BUNDLE, LISTS, VALUES } from "./bundle-parts.ts";
 import { BundleReader } from "./bundle-reader.ts";
 import type { TakeOptions } from "./take.ts";
 
-const isCompressed = (path: string) => path.endsWith(".gz");
-
 /** Writes the file whole or not at all. */
-export async function writeBundle(snapshot: Snapshot, path: string, signal: AbortSignal): Promise<void> {
-  const unfinished = `${path}.unfinished`;
-  const lines = Readable.from(bundleLines(snapshot));
-  const file = createWriteStream(unfinished);
-  try {
-    if (isCompressed(path)) await pipeline(lines, createGzip(), file, { signal });
-    else await pipeline(lines, file, { signal });
-    await rename(unfinished, path);
-  } catch (error) {
-    await rm(unfinished, { force: true });
-    throw error;
-  }
+export function writeBundle(snapshot: Snapshot, path: string, signal: AbortSignal): Promise<void> {
+  return writeWhole(path, bundleLines(snapshot), signal, path.endsWith(".gz") ? [createGzip()] : []);
 }
 
 /** @throws BundleError that says what is wrong with the file, and in which line */
 export async function readBundle(path: string, { signal, progress }: TakeOptions): Promise<Snapshot> {
   progress?.(path);
   const reader = new BundleReader(path);
-  const file = createReadStream(path);
-  const lines = (source: AsyncIterable<Buffer>) => readLines(source, (line) => reader.take(line));
-  if (isCompressed(path)) await pipeline(file, createGunzip(), lines, { signal });
-  else await pipeline(file, lines, { signal });
+  await readStream(path, (content) => readLines(content, (line) => reader.take(line)), signal);
   return reader.finish();
 }
 

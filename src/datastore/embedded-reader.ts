@@ -8,8 +8,8 @@ import type { Row } from "./embedded-tables.ts";
 import { problemsOf } from "./validation.ts";
 
 export class RowReader {
-  /** Revision at which a row is known to be sound. */
-  readonly #sound = new Map<string, number>();
+  /** Revision at which a row is known to be sound, by kind and name. */
+  readonly #sound = new Map<Kind, Map<string, number>>();
 
   /** @throws DatastoreError Invalid, saying what is wrong with the row */
   read<K extends Kind>(kind: K, row: Omit<Row, "uid">): Stored<K> {
@@ -19,17 +19,17 @@ export class RowReader {
   }
 
   /** All that can be read, and why the others cannot. */
-  readAll<K extends Kind>(kind: K, rows: readonly Row[]) {
+  readAll<K extends Kind>(kind: K, rows: Iterable<Row>) {
+    const objects: Stored<K>[] = [];
     const malformed: Omit<Malformed, "kind">[] = [];
-    const objects = rows.flatMap((row) => {
+    for (const row of rows) {
       try {
-        return [this.read(kind, row)];
+        objects.push(this.read(kind, row));
       } catch (error) {
         const { name, revision } = row;
         malformed.push({ name, reason: (error as Error).message, resourceVersion: String(revision) });
-        return [];
       }
-    });
+    }
     return { objects, malformed };
   }
 
@@ -39,20 +39,19 @@ export class RowReader {
 
   /** A row that need not be checked: this process wrote it. */
   trust(kind: Kind, name: string, revision: number): void {
-    this.#sound.set(keyOf(kind, name), revision);
+    const ofKind = this.#sound.get(kind) ?? new Map<string, number>();
+    this.#sound.set(kind, ofKind.set(name, revision));
   }
 
   #isTrusted(kind: Kind, { name, revision }: Omit<Row, "uid">): boolean {
-    return this.#sound.get(keyOf(kind, name)) === revision;
+    return this.#sound.get(kind)?.get(name) === revision;
   }
 
   /** A row that is gone. */
   forget(kind: Kind, name: string): void {
-    this.#sound.delete(keyOf(kind, name));
+    this.#sound.get(kind)?.delete(name);
   }
 }
-
-const keyOf = (kind: Kind, name: string) => `${kind}/${name}`;
 
 /** An object as readers see it: what the row holds, at the row's revision. */
 export function objectOf<K extends Kind>({ json, revision }: Pick<Row, "json" | "revision">): Stored<K> {

@@ -32,10 +32,11 @@ export class Tables {
       | undefined;
   }
 
-  rows(kind: string): Row[] {
-    return this.#sql("SELECT name, uid, revision, json FROM objects WHERE kind = ? ORDER BY name").all(
+  /** One after the other: all texts of a large store need not be there at once. */
+  rows(kind: string): Iterable<Row> {
+    return this.#sql("SELECT name, uid, revision, json FROM objects WHERE kind = ? ORDER BY name").iterate(
       kind,
-    ) as unknown as Row[];
+    ) as unknown as Iterable<Row>;
   }
 
   /** Blocks that name an owner. */

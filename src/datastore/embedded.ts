@@ -69,10 +69,12 @@ class EmbeddedDatastore implements Datastore {
   }
 
   async list<K extends Kind>(kind: K, options?: ListOptions): Promise<Listed<K>> {
-    const { rows, revision } = this.#run(options, () =>
-      snapshot(this.#database, () => ({ rows: this.#tables.rows(kind), revision: this.#tables.revision() })),
+    const { objects, malformed, revision } = this.#run(options, () =>
+      snapshot(this.#database, () => ({
+        ...this.#reader.readAll(kind, this.#tables.rows(kind)),
+        revision: this.#tables.revision(),
+      })),
     );
-    const { objects, malformed } = this.#reader.readAll(kind, rows);
     const items = objects.filter((object) => !isMarked(object) && hasLabels(object, options?.labels));
     return { items, revision: String(revision), malformed };
   }

@@ -17,7 +17,12 @@ const gone = (because: string): Verdict => ({ state: "gone", because });
 
 /** Asked of an allocation whose address nobody uses. */
 export function ownerLookup({ pods, nodes, services }: Snapshot): (allocation: Allocation) => Verdict {
-  const podsByName = pods && new Map(pods.map((pod) => [podName(pod), pod]));
+  let podsByName: ReadonlyMap<string, PodFacts> | undefined;
+  /** Made when the first is asked for: on a large cluster where nothing leaks there is none to look for. */
+  const podNamed = (name: string) => {
+    podsByName ??= new Map(pods?.map((pod) => [podName(pod), pod]));
+    return podsByName.get(name);
+  };
   const vms = new Set(pods?.flatMap(({ namespace, vm }) => (vm ? [`${namespace}/${vm}`] : [])));
   const nodeNames = nodes && new Set(nodes.map(({ name }) => name));
   const serviceNames = services && new Set(services.map(({ namespace, name }) => `${namespace}/${name}`));
@@ -28,9 +33,9 @@ export function ownerLookup({ pods, nodes, services }: Snapshot): (allocation: A
     if (vm !== undefined && namespace !== "")
       return vms.has(`${namespace}/${vm}`) ? THERE : keptForVm(`${namespace}/${vm}`);
     if (pod !== undefined && namespace !== "") {
-      if (podsByName === undefined) return UNKNOWN;
-      const other = podsByName.get(`${alternate["namespace"]}/${alternate["pod"]}`);
-      return other && !hasEnded(other) ? THERE : podVerdict(podsByName.get(`${namespace}/${pod}`), allocation);
+      if (pods === undefined) return UNKNOWN;
+      const other = podNamed(`${alternate["namespace"]}/${alternate["pod"]}`);
+      return other && !hasEnded(other) ? THERE : podVerdict(podNamed(`${namespace}/${pod}`), allocation);
     }
     if (type in TUNNEL_ANNOTATIONS) {
       if (nodeNames === undefined) return UNKNOWN;

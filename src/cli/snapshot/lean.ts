@@ -2,19 +2,21 @@
 import type { ObjectMeta } from "../../api/meta.ts";
 import type { IpamKind, V3 } from "../../api/v3.ts";
 
+const KEPT: ReadonlySet<string> = new Set<keyof ObjectMeta>([
+  "name",
+  "uid",
+  "resourceVersion",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "generation",
+  "labels",
+]);
+
 /** The object with the metadata that revisions, ages and labels are read from. No annotation leaves the cluster. */
 export function lean<K extends IpamKind>(object: V3<K>): V3<K> {
-  const { name, uid, resourceVersion, creationTimestamp, deletionTimestamp, generation, labels } = object.metadata;
-  const metadata: ObjectMeta = {
-    name,
-    ...(uid && { uid }),
-    ...(resourceVersion && { resourceVersion }),
-    ...(creationTimestamp && { creationTimestamp }),
-    ...(deletionTimestamp && { deletionTimestamp }),
-    ...(generation !== undefined && { generation }),
-    ...(labels && { labels }),
-  };
-  return { ...object, metadata };
+  const fields = Object.entries(object.metadata);
+  const kept = fields.filter(([name]) => KEPT.has(name));
+  return kept.length === fields.length ? object : { ...object, metadata: Object.fromEntries(kept) as ObjectMeta };
 }
 
 /** Code unit order of names, the same in every locale. */

@@ -56,8 +56,8 @@ const codes = {
   },
 } as const;
 
-/** How many addresses of which range. Lists, because there are as many as there are addresses, and each has one entry. */
-export type Counts = { readonly cidr: string; count: number }[];
+/** How many addresses of which range. */
+export type Counts = readonly { readonly cidr: string; readonly count: number }[];
 
 export const handles = family<Code>({
   title: "Handles",
@@ -81,9 +81,10 @@ export function heldByHandle(blocks: readonly IPAMBlock[]): Map<string, Counts> 
   for (const block of blocks) {
     const names = block.spec.attributes.map(objectName);
     const cidr = rangeText(block.spec.cidr);
+    const one: Counts = [{ cidr, count: 1 }]; // most handles hold just that: they share it
     for (const index of block.spec.allocations) {
       const name = index === null ? undefined : names[index];
-      if (name !== undefined) countOne(held, name, cidr);
+      if (name !== undefined) held.set(name, plusOne(held.get(name), one));
     }
   }
   return held;
@@ -95,12 +96,10 @@ function objectName(attribute: AllocationAttribute): string | undefined {
 }
 
 /** Blocks come one after the other: the entry of this one can only be the last. */
-function countOne(held: Map<string, Counts>, name: string, cidr: string): void {
-  const counts = held.get(name);
-  const last = counts?.at(-1);
-  if (counts === undefined) held.set(name, [{ cidr, count: 1 }]);
-  else if (last?.cidr === cidr) last.count++;
-  else counts.push({ cidr, count: 1 });
+function plusOne(counts: Counts | undefined, one: Counts): Counts {
+  if (counts === undefined) return one;
+  const { cidr, count } = counts.at(-1)!;
+  return cidr === one[0]!.cidr ? counts.with(-1, { cidr, count: count + 1 }) : [...counts, ...one];
 }
 
 const rangeText = (cidr: string, canonical = canonicalCidr) => canonical(cidr) ?? cidr;

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { ask } from "../../src/cli/terminal.ts";
 import { work } from "../../src/cli/writing/work.ts";
 import { DatastoreError } from "../../src/datastore/datastore.ts";
+import { handle } from "../support/ipam-data.ts";
 import { ipamctl } from "./ipamctl.ts";
 import { pod, sound } from "./sound.ts";
 import { rowsOf, siteOf, stopsAfter } from "./writing-site.ts";
@@ -116,6 +117,21 @@ describe("while it acts", () => {
     expect(await results("Unauthorized")).toEqual(["failed Unauthorized it is", "not reached", "not reached"]);
     expect(await results("Invalid")).toEqual(Array(3).fill("failed Invalid it is"));
   });
+});
+
+it("Ctrl-C is heard between two steps, also on a store that never waits", async () => {
+  const ghosts = Array.from({ length: 100 }, (_, index) => handle(`ghost-${index}`, { "10.0.0.0/30": 1 }));
+  const site = await siteOf({ ...sound, handles: [...sound.handles, ...ghosts] });
+  const stop = new AbortController();
+  const ask = async () => {
+    setImmediate(() => stop.abort(new Error("interrupted")));
+    return "y";
+  };
+  const ran = await site.run(["gc", "--grace", "0", "-o", "json"], { ask, signal: stop.signal });
+  expect(ran).toMatchObject({ code: 130, stderr: expect.stringContaining("stopped; what was begun is finished") });
+  const { counts } = JSON.parse(ran.stdout);
+  expect(counts.done + counts["not reached"]).toBe(100);
+  expect(await site.findings()).toHaveLength(counts["not reached"]);
 });
 
 describe("the question", () => {

@@ -63,11 +63,13 @@ export class Copy {
   }
 
   async #create(): Promise<FileHandle> {
-    const file = await open(this.path, "ax").catch((error: unknown) => {
+    try {
+      const file = await open(this.path, "ax");
+      await file.appendFile(`${printJson(FIRST)}\n`);
+      return file;
+    } catch (error) {
       throw fileError(this.path, "written", error);
-    });
-    await file.appendFile(`${printJson(FIRST)}\n`);
-    return file;
+    }
   }
 }
 

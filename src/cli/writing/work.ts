@@ -1,4 +1,5 @@
 /** Does the steps of a plan: some side by side, each wholly, none after Ctrl-C. */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDatastoreError } from "../../datastore/datastore.ts";
 import { isIpamError } from "../../ipam/errors.ts";
 import { Partly, type Row, rowOf, type Step } from "./plan.ts";
@@ -19,6 +20,7 @@ export async function work(steps: readonly Step[], { signal, progress }: WorkOpt
   const worker = async () => {
     for (let lane = lanes.shift(); lane; lane = lanes.shift()) {
       for (const step of lane) {
+        await nextTurn(); // an embedded store never waits, and Ctrl-C would be heard of at the end only
         if (isOver || signal.aborted) return;
         const { row, stops } = await done(step);
         isOver ||= stops;

@@ -2,7 +2,7 @@
 import { chooseApiGroup } from "../datastore/api-group.ts";
 import type { Flavour } from "../datastore/flavours.ts";
 import { connect } from "../kube/rest.ts";
-import type { KubeClient } from "../kube/types.ts";
+import { isKubeError, type KubeClient, type KubeError } from "../kube/types.ts";
 import type { ClusterPlace } from "./place.ts";
 
 export interface OpenCluster {
@@ -28,6 +28,25 @@ export async function openCluster(place: ClusterPlace, { env, signal }: ConnectC
     return { client, flavour, chosenBy };
   } catch (error) {
     await client.close();
-    throw error;
+    throw advised(error, place, client.server);
   }
+}
+
+/** What to look at where the server gave no answer, or does not know the user: what it said by itself does not say. */
+function advised(error: unknown, { kubeconfig, context }: ClusterPlace, server: string): unknown {
+  const cause = error instanceof Error && isKubeError(error.cause) ? error.cause : error;
+  if (!isKubeError(cause)) return error;
+  const file = `the kubeconfig ${[kubeconfig].flat().join(", ")}${context ? `, context ${context}` : ""}`;
+  const advice = adviceFor(cause, server, kubeconfig === undefined ? "the pod's ServiceAccount" : file);
+  return advice === undefined ? error : new Error(`${cause.message}. ${advice}`, { cause: error });
+}
+
+function adviceFor({ code, message }: KubeError, server: string, where: string): string | undefined {
+  if (code === "Unauthorized")
+    return `${server} does not accept the credentials of ${where}: they are wrong or have expired. Log in anew`;
+  if (code === "Forbidden" && message.includes("system:anonymous"))
+    return `${server} was given no credentials: ${where} has none for it. Log in`;
+  if (code !== "Unavailable" && code !== "Timeout") return undefined;
+  if (/certificate/i.test(message)) return `Its certificate is not of the authority that ${where} names: correct that`;
+  return `Is this the right server, and can it be reached from here? It comes from ${where}`;
 }

@@ -49,6 +49,7 @@ export async function readStream(
   signal: AbortSignal,
 ): Promise<void> {
   const file = createReadStream(path);
+  file.on("error", () => {}); // told below, unless nobody waits for it any more
   try {
     await once(file, "readable", { signal });
     const start: Buffer | null = file.read(GZIP.length);
@@ -57,6 +58,8 @@ export async function readStream(
     await pipeline([file, ...unpacked, take], { signal });
   } catch (error) {
     throw fileError(path, "read", error);
+  } finally {
+    file.destroy();
   }
 }
 

@@ -16,7 +16,12 @@ function interrupt(): void {
 process.on("SIGINT", interrupt);
 process.on("SIGTERM", interrupt);
 // Whoever reads our output may have seen enough: `ipamctl show | head`.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : EXIT.error));
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit(0);
+  process.stderr.write(`${program}: the answer cannot be written: ${error.message}\n`, () => process.exit(EXIT.error));
+});
+// Nobody hears what goes wrong with saying something.
+process.stderr.on("error", () => {});
 
 const { stdout, stderr, env } = process;
 /** Its code is loaded when there is something to ask. */

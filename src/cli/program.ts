@@ -1,5 +1,6 @@
 /** The command line, made from the table of verbs. It decides nothing but which verb runs and what its exit code means. */
 import { Argument, Command, CommanderError, Option } from "commander";
+import { checkValues, checkVerbFirst } from "./misuse.ts";
 import { createSession, type Io, type SessionOptions } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
 import { EXIT, type FlagRow, type Verb } from "./verb.ts";
@@ -11,6 +12,11 @@ const ABOUT = "Looks at Calico's IPAM data, explains it and mends it: on a clust
 export async function runProgram(argv: readonly string[], io: Io, program = "ipamctl"): Promise<number> {
   const outcome = { code: EXIT.fine as number };
   try {
+    checkVerbFirst(
+      argv,
+      VERBS.map(({ name }) => name),
+      program,
+    );
     await commandOf(argv, io, program, outcome).parseAsync([...argv], { from: "user" });
     return outcome.code;
   } catch (error) {
@@ -49,6 +55,7 @@ function complete(command: Command, verb: Verb, io: Io, program: string, outcome
   command.addHelpText("after", examplesText(verb, program));
   return command.action(async (...given: unknown[]) => {
     const [options, ...values] = [command.opts(), ...given.slice(0, command.registeredArguments.length)];
+    checkValues(options, (name) => command.options.find((option) => option.attributeName() === name)?.long ?? name);
     const session = createSession(io, program, options as SessionOptions);
     const { run } = await verb.load();
     outcome.code = (await run(session, { arguments: texts(values), options })) ?? EXIT.fine;

@@ -38,6 +38,8 @@ function named(code: string, all: readonly Explanation[]): Explanation {
 }
 
 export function unknownCode(code: string): UsageError {
+  const cause = Object.keys(CAUSES).find((known) => known.toLowerCase() === code.toLowerCase());
+  if (cause !== undefined) return new UsageError(`${cause} is a cause of \`why\`, and no finding of \`check\`.`);
   const guess = nearest(code, [...Object.keys(CODES), ...Object.keys(CAUSES)]);
   return new UsageError(`there is no finding with the code '${code}'${guess ? `: did you mean ${guess}?` : "."}`);
 }

@@ -30,7 +30,7 @@ export async function run(session: Session, given: Given): Promise<number> {
   const options = given.options as Options;
   const { restore, dryRun, grace = dryRun ? undefined : GRACE } = options;
   if ((text === undefined) === (restore === undefined)) {
-    throw new UsageError("name the code to mend, which `ipamctl check` tells; or --restore FILE.");
+    throw new UsageError("name the code to mend, which `ipamctl check` tells, or --restore FILE: one of them.");
   }
   if (restore !== undefined) {
     const { planRestore } = await import("./restore.ts");

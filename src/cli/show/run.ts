@@ -1,6 +1,7 @@
 /** Which of the things that `show` can show is wanted. Each is a pure function of the snapshot. */
 import { type Inventory, inventoryOf } from "../../judgement/inventory.ts";
 import { type Address, parseAddress } from "../../net/address.ts";
+import { nearest } from "../nearest.ts";
 import type { Output } from "../output.ts";
 import type { Session } from "../session.ts";
 import { UsageError } from "../usage-error.ts";
@@ -33,6 +34,7 @@ export async function run(session: Session, { options }: Given): Promise<undefin
   if (asked.pool !== undefined) checkPool(inventory, asked.pool);
   await session.print(answer(question, inventory, asked, { address, now: session.now() }));
   if (question === "borrowed") tellWithoutNode(inventory, session);
+  if (question === "addresses" && addressRows(inventory, asked).length === 0) session.say(noAddress(inventory, asked));
 }
 
 /** Calicoctl's names for some flags. */
@@ -102,6 +104,16 @@ function mapsOf(inventory: Inventory, wanted: string | undefined) {
   const isWanted = ({ name, source }: Inventory["pools"][number]) =>
     wanted === undefined || name === wanted || source.spec.cidr === wanted;
   return inventory.pools.filter(isWanted).map((pool) => poolMap(inventory, pool));
+}
+
+/** An empty table may be the answer, or come of a name that is not one. */
+function noAddress({ snapshot: { nodes = [] } }: Inventory, { node }: ShowOptions): string {
+  if (node === undefined || nodes.length === 0 || nodes.some(({ name }) => name === node)) return "no such address";
+  const near = nearest(
+    node,
+    nodes.map(({ name }) => name),
+  );
+  return `no such address; there is no node ${node}${near ? `: did you mean ${near}?` : ""}`;
 }
 
 function tellWithoutNode(inventory: Inventory, session: Session): void {

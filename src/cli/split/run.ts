@@ -23,7 +23,7 @@ export async function run(session: Session, given: Given): Promise<number> {
   const count = countOf(given.arguments[0]!);
   const { name, cidr: text } = options;
   if ((name === undefined) === (text === undefined))
-    throw new UsageError("say which pool: --name POOL, or --cidr CIDR.");
+    throw new UsageError("say which pool in one way: --name POOL, or --cidr CIDR.");
   const cidr = text === undefined ? undefined : parseCidr(text);
   if (text !== undefined && cidr === undefined) throw new UsageError(`--cidr '${text}' is not a CIDR.`);
   const plan = async (workplace: Workplace) => {

@@ -16,7 +16,9 @@ interface Asked {
 
 export async function run(session: Session, { arguments: [pod], options }: Given): Promise<number> {
   const { node, namespace } = options as Pick<Asked, "node" | "namespace">;
-  if ((pod === undefined) === (node === undefined)) throw new UsageError("name a pod, or a node with --node NAME.");
+  if (pod !== undefined && node !== undefined)
+    throw new UsageError("a pod and --node exclude each other: a pod's node is known, so leave --node out.");
+  if (pod === undefined && node === undefined) throw new UsageError("name a pod, or a node with --node NAME.");
   const snapshot = await session.snapshot();
   const report = answer(snapshot, { pod, node, namespace }, session.now());
   const causes = report.causes.map((cause) => ({ ...cause, command: session.told(cause.command) }));

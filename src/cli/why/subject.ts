@@ -9,7 +9,11 @@ import { UsageError } from "../usage-error.ts";
  * `name` or `namespace/name`. A name alone may be one pod's only.
  * @throws Error where there is no such pod, or pods could not be looked at; UsageError where there are several
  */
-export function podNamed({ pods, unread }: Snapshot, text: string, namespace: string | undefined): PodFacts {
+export function podNamed(
+  { pods, nodes = [], unread }: Snapshot,
+  text: string,
+  namespace: string | undefined,
+): PodFacts {
   if (pods === undefined) {
     const { reason = "there are none where the data is kept" } = unread.find(({ part }) => part === "pods") ?? {};
     throw new Error(`pods cannot be looked at: ${reason}. Ask about the node: why --node NAME`);
@@ -21,7 +25,9 @@ export function podNamed({ pods, unread }: Snapshot, text: string, namespace: st
     const spaces = found.map((pod) => pod.namespace).join(", ");
     throw new UsageError(`there is a pod ${name} in the namespaces ${spaces}: say which with --namespace.`);
   }
-  throw new Error(`there is no pod ${space === undefined ? name : `${space}/${name}`}${guess(pods, name)}`);
+  const isNode = nodes.some((node) => node.name === text);
+  const hint = isNode ? `, and a node of that name: ask with --node ${name}` : guess(pods, name);
+  throw new Error(`there is no pod ${space === undefined ? name : `${space}/${name}`}${hint}`);
 }
 
 function guess(pods: readonly PodFacts[], name: string): string {

@@ -1,0 +1,48 @@
+/** Command lines that can be read and cannot be meant: what is wrong is told, and nothing is looked at or done. */
+import { expect, it } from "vitest";
+import { ipamctl, storeOf } from "./ipamctl.ts";
+import { situation } from "./situations.ts";
+import { sound } from "./sound.ts";
+
+it.each([
+  [["--context", "prod", "show", "--blocks"], "the verb stands first: ipamctl show --context prod --blocks"],
+  [["--version"], "versions are told by: ipamctl version"],
+  [["show", "--node", ""], "--node has an empty value"],
+  [["gc", "--yes", "--context", ""], "--context has an empty value"],
+  [["release", "--yes", "--handle", ""], "--handle has an empty value"],
+  [["why", "--node", "--datastore", "embedded:/nowhere"], "--node has no value: '--datastore' stands in its place"],
+  [["release", "--from-report", "--datastore", "embedded:/nowhere"], "--from-report has no value: '--datastore'"],
+  [["why", "web-0", "--node", "node-a"], "a pod and --node exclude each other"],
+  [["why"], "name a pod, or a node with --node NAME"],
+  [["split", "2", "--name", "a", "--cidr", "10.0.0.0/8"], "say which pool in one way"],
+  [["repair", "OrphanHandle", "--restore", "a.jsonl"], "or --restore FILE: one of them"],
+  [["repair", "poolexhausted"], "PoolExhausted is a cause of `why`, and no finding of `check`"],
+  [["check", "--ignore", "Reserved"], "Reserved is a cause of `why`"],
+])("%j", async (args, message) => {
+  const ran = await ipamctl(args);
+  expect(ran).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(message) });
+  expect(ran.stderr).not.toMatch(/\n {4}at /);
+});
+
+it("a node that is asked for as a pod", async () => {
+  const ran = await ipamctl(["why", "node-b"], { snapshot: sound });
+  expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining("ask with --node node-b") });
+});
+
+it("an empty table says that it is the answer, and a name that is near", async () => {
+  expect(await ipamctl(["show", "--pod", "nobody"], { snapshot: sound })).toEqual({
+    code: 0,
+    stdout: "",
+    stderr: "no such address\n",
+  });
+  const near = await ipamctl(["show", "--node", "nod-b", "-o", "json"], { snapshot: sound });
+  expect(near.stderr).toBe("no such address; there is no node nod-b: did you mean node-b?\n");
+  expect(JSON.parse(near.stdout)).toMatchObject({ items: [] });
+});
+
+it("a store has no lock, so a split on it tells nobody to unlock", async () => {
+  const place = ["--datastore", `embedded:${await storeOf(await situation().snapshot({ pools: sound.pools }))}`];
+  const ran = await ipamctl(["split", "2", "--name", "p4", "--yes", ...place]);
+  expect(ran).toMatchObject({ code: 0, stdout: expect.stringContaining("split-p4-1") });
+  expect(ran.stderr).not.toContain("unlock");
+});

@@ -2,6 +2,7 @@
  * Commands that people are told to run. Copied as they are, they must do what was meant: by the name that this program was
  * called by, and on the data that was looked at. Without its place, a command would change whatever kubectl points at.
  */
+import { quoted } from "../judgement/shell.ts";
 import type { PlaceOptions } from "./place.ts";
 import { VERBS } from "./verbs.ts";
 
@@ -32,9 +33,4 @@ function placeFlags(name: string, { kubeconfig, context, datastore, bundle }: Pl
 
 function flags(given: Readonly<Record<string, string | undefined>>): string[] {
   return Object.entries(given).flatMap(([flag, value]) => (value === undefined ? [] : [`--${flag}`, quoted(value)]));
-}
-
-/** As a shell takes it for one word. */
-export function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

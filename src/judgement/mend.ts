@@ -9,6 +9,7 @@ import {
   type IPAMConfig,
 } from "../ipam/config-rules.ts";
 import type { Mend } from "./finding.ts";
+import { quoted } from "./shell.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 /** Mended by ipamctl, after a second look and with a plan first. */
@@ -47,8 +48,10 @@ const CONFIGURE: Readonly<Record<ConfigRuleName, string>> = {
 
 /** Somebody has to ask whoever has the address. */
 export function ask(does: string): Mend {
-  return { does, command: ({ address }) => `ipamctl show --ip ${address}` };
+  return { does, command: ({ address }) => showCommand(address) };
 }
+
+const showCommand = (address = "") => `ipamctl show --ip ${quoted(address)}`;
 
 /** Only a person can know what is right. */
 export const edit: Mend = {
@@ -58,7 +61,9 @@ export const edit: Mend = {
 
 export function editCommand({ kind, name }: { readonly kind: string; readonly name: string }, snapshot: Snapshot) {
   const resource = kubectlName(kind, snapshot);
-  return resource === undefined ? `correct ${kind} "${name}" in its manifest` : `kubectl edit ${resource} ${name}`;
+  return resource === undefined
+    ? `correct ${kind} "${name}" in its manifest`
+    : `kubectl edit ${resource} ${quoted(name)}`;
 }
 
 /** How kubectl is told the kind, and in which of the two groups; undefined where it is not kubectl's. */
@@ -72,7 +77,7 @@ export const deletePod: Mend = {
   does: "Delete the pod that uses it: its successor gets an address by the book.",
   command: ({ user, address }) => {
     const [, namespace, name] = /^Pod ([^/]+)\/(.+)$/.exec(user ?? "") ?? [];
-    return name === undefined ? `ipamctl show --ip ${address}` : `kubectl delete pod -n ${namespace} ${name}`;
+    return name === undefined ? showCommand(address) : `kubectl delete pod -n ${quoted(namespace!)} ${quoted(name)}`;
   },
 };
 

@@ -1,4 +1,5 @@
 /** What `why` tells to run mends what it told: the cause is gone afterwards, or stands before whoever looks. */
+import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import type { IPAMConfigurationSpec } from "../../src/api/v3.ts";
 import type { Snapshot } from "../../src/judgement/snapshot.ts";
@@ -6,6 +7,7 @@ import { CAUSES } from "../../src/judgement/why/codes.ts";
 import { configuration, pool, reservation } from "../support/ipam-data.ts";
 import { ipamctl } from "./ipamctl.ts";
 import { situation } from "./situations.ts";
+import { pod } from "./sound.ts";
 
 const POOL = pool("pods", "10.0.0.0/29", { blockSize: 30 });
 
@@ -53,4 +55,16 @@ describe("the command that is told mends it", () => {
       command: "kubectl get ipreservations.projectcalico.org -o yaml",
     });
   });
+});
+
+it("SEC-03: what a pod's author wrote is not run by whoever copies the command", async () => {
+  const evil = "10.0.0.1; touch 'pwned' $(id)";
+  const here = await made({});
+  const pods = [pod("waiting", "node-a", [], { phase: "Pending", askedAddresses: [evil] })];
+  const { causes } = await answer(await here.snapshot({ pods }));
+  expect(causes).toMatchObject([{ code: "AddressTaken", command: expect.stringMatching(/^ipamctl show --ip '/) }]);
+  const { stdout } = spawnSync("sh", ["-c", `ipamctl() { printf '%s\\n' "$@"; }; ${causes[0].command}`], {
+    encoding: "utf8",
+  });
+  expect(stdout.split("\n").slice(0, 3)).toEqual(["show", "--ip", evil]);
 });

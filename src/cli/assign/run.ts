@@ -6,6 +6,7 @@ import type { AutoAssignArgs } from "../../ipam/auto-assign-args.ts";
 import type { Ipam } from "../../ipam/client.ts";
 import type { IntendedUse } from "../../ipam/pools.ts";
 import { type Inventory, inventoryOf } from "../../judgement/inventory.ts";
+import { quoted } from "../../judgement/shell.ts";
 import { canonicalAddress } from "../../net/address.ts";
 import type { Session } from "../session.ts";
 import { UsageError } from "../usage-error.ts";
@@ -79,7 +80,7 @@ async function planOf(session: Session, { ipam }: Workplace, request: Request): 
     steps: kept.length === 0 ? [step] : [],
     kept,
     notes: ip === undefined ? [] : notesOn(inventory, ip),
-    afterwards: `to give back: ipamctl release --handle ${handleID}`,
+    afterwards: `to give back: ipamctl release --handle ${quoted(handleID)}`,
   };
 }
 

@@ -2,9 +2,9 @@
 import { CODES } from "../../judgement/codes.ts";
 import type { TwoLooks } from "../../judgement/collection.ts";
 import type { Finding } from "../../judgement/finding.ts";
+import { quoted } from "../../judgement/shell.ts";
 import { unknownCode } from "../explain/run.ts";
 import type { Session } from "../session.ts";
-import { quoted } from "../told.ts";
 import { UsageError } from "../usage-error.ts";
 import type { Given } from "../verb.ts";
 import { carryOut, type WriteOptions } from "../writing/carry-out.ts";

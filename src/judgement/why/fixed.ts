@@ -5,6 +5,7 @@ import { allocationsOf } from "../allocations.ts";
 import type { PodFacts } from "../facts.ts";
 import { blockWith, freeAt, type Inventory } from "../inventory.ts";
 import { ownerName } from "../owners.ts";
+import { quoted } from "../shell.ts";
 import { podName } from "../uses.ts";
 import type { Cause } from "./codes.ts";
 
@@ -14,7 +15,7 @@ export function fixedCauses(inventory: Inventory, pod: PodFacts): Cause[] {
     const because = refusal(inventory, pod, text);
     if (because === undefined) return [];
     const message = `its annotation asks for ${text}, which ${because}`;
-    return [{ code: "AddressTaken", message, command: `ipamctl show --ip ${text}` }];
+    return [{ code: "AddressTaken", message, command: `ipamctl show --ip ${quoted(text)}` }];
   });
 }
 

@@ -6,6 +6,7 @@ import { selectsNamespace, selectsNode } from "../../ipam/selection.ts";
 import type { IpVersion } from "../../net/address.ts";
 import type { Inventory } from "../inventory.ts";
 import { editCommand } from "../mend.ts";
+import { quoted } from "../shell.ts";
 import { type Asking, requestedPools } from "./asking.ts";
 import type { Cause, CauseCode } from "./codes.ts";
 
@@ -74,8 +75,8 @@ function commandFor(code: CauseCode, { pools, snapshot }: Inventory, { host, nam
   const isBroken = (pool: Pool) => pool.cidr.version === version && isUnreadable(pool);
   const unreadable = code === "UnreadableSelector" ? pools.find(isBroken) : undefined;
   if (unreadable) return editCommand({ kind: "IPPool", name: unreadable.name }, snapshot);
-  if (code === "NodeNotSelected") return `kubectl get node ${host} --show-labels`;
-  if (code === "NamespaceNotSelected" && namespace) return `kubectl get namespace ${namespace} --show-labels`;
+  if (code === "NodeNotSelected") return `kubectl get node ${quoted(host)} --show-labels`;
+  if (code === "NamespaceNotSelected" && namespace) return `kubectl get namespace ${quoted(namespace)} --show-labels`;
   return "ipamctl show -o wide";
 }
 

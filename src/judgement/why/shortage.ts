@@ -11,6 +11,7 @@ import type { Inventory } from "../inventory.ts";
 import { soundBlocks } from "../inventory.ts";
 import { kubectlName } from "../mend.ts";
 import { nodeOwner } from "../owners.ts";
+import { quoted } from "../shell.ts";
 import type { Asking } from "./asking.ts";
 import type { Moment } from "./causes.ts";
 import type { Cause, CauseCode } from "./codes.ts";
@@ -168,7 +169,7 @@ function elsewhere({ inventory, asking, version, room }: Short): Found[] {
     .filter(({ available }) => available > 0n)
     .map(({ name, cidr, available }) => {
       const message = `pool "${name}" (${cidr}) has ${available} free addresses, and does not select ${asking.host}`;
-      return cause("NodeNotSelected", message, `kubectl get node ${asking.host} --show-labels`);
+      return cause("NodeNotSelected", message, `kubectl get node ${quoted(asking.host)} --show-labels`);
     });
 }
 

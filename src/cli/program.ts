@@ -5,6 +5,7 @@ import { createSession, type Io, type SessionOptions } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
 import { EXIT, type FlagRow, type Verb } from "./verb.ts";
 import { VERBS } from "./verbs.ts";
+import { visible } from "./visible.ts";
 
 const ABOUT = "Looks at Calico's IPAM data, explains it and mends it: on a cluster, an embedded store or a bundle.";
 
@@ -94,5 +95,5 @@ function failed(error: unknown, { stderr, signal }: Io, program: string): number
 
 function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return message.replace(/^error: /, "").replace(/\s*\n\s*/g, " ");
+  return visible(message.replace(/^error: /, "").replace(/\s*\n\s*/g, " "));
 }

@@ -4,6 +4,7 @@ import type { Format, Output } from "./output.ts";
 import type { PlaceOptions } from "./place.ts";
 import type { takeSnapshot } from "./snapshot/take.ts";
 import { toldText } from "./told.ts";
+import { visible } from "./visible.ts";
 import type { Workplace } from "./writing/workplace.ts";
 
 /** Where text goes. */
@@ -53,7 +54,7 @@ export interface SessionOptions extends PlaceOptions {
 }
 
 export function createSession(io: Io, program: string, options: SessionOptions): Session {
-  const say = (text: string) => void io.stderr.write(`${text}\n`);
+  const say = (text: string) => void io.stderr.write(`${visible(text)}\n`);
   return {
     ...io,
     program,

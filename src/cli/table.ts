@@ -25,6 +25,7 @@ export function tableText<T>(rows: readonly T[], columns: readonly Column<T>[], 
 
 /** Two columns of words: `Node:   node-a`. */
 export function fieldsText(fields: readonly (readonly [name: string, value: string])[]): string {
-  const width = fields.reduce((most, [name]) => Math.max(most, name.length + 1), 0);
-  return fields.map(([name, value]) => `${`${name}:`.padEnd(width)}${GAP}${visible(value)}\n`).join("");
+  const shown = fields.map(([name, value]) => [`${visible(name)}:`, visible(value)] as const);
+  const width = shown.reduce((most, [name]) => Math.max(most, name.length), 0);
+  return shown.map(([name, value]) => `${name.padEnd(width)}${GAP}${value}\n`).join("");
 }

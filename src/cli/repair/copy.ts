@@ -3,6 +3,7 @@
  * after it what it became. Written as it goes, so that it is right wherever the work was cut off.
  */
 import { type FileHandle, open } from "node:fs/promises";
+import { resources } from "../../api/resources.ts";
 import type { IpamKind } from "../../api/v3.ts";
 import { type Datastore, isDatastoreError, type Kind, type Stored } from "../../datastore/datastore.ts";
 import { parseJson, printJson } from "../../kube/json.ts";
@@ -131,12 +132,27 @@ export async function readCopy(path: string): Promise<Change[]> {
 }
 
 function parsed(path: string, line: string, number: number): Before | After {
+  let value: unknown;
   try {
-    return parseJson(line) as Before | After;
+    value = parseJson(line);
   } catch {
     throw new Error(`${path}, line ${number}: is not whole`);
   }
+  if (!isLine(value)) throw new Error(`${path}, line ${number}: is nothing that a repair writes`);
+  return value;
 }
+
+/** The object itself is looked at by the store, when it is put back. */
+function isLine(value: unknown): value is Before | After {
+  const { kind, name, before, after } = (value ?? {}) as Record<string, unknown>;
+  if (typeof kind !== "string" || !Object.hasOwn(resources, kind) || typeof name !== "string") return false;
+  if (after !== undefined) return after === "gone" || isObject(after);
+  if (before === undefined) return true;
+  if (!isObject(before) || !isObject(before["metadata"])) return false;
+  return before["kind"] === kind && before["metadata"]["name"] === name;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null;
 
 function fold(changes: Map<string, Change>, line: Before | After): void {
   const key = `${line.kind}/${line.name}`;

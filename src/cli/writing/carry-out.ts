@@ -3,6 +3,7 @@ import { createProgress } from "../progress.ts";
 import type { Session } from "../session.ts";
 import { UsageError } from "../usage-error.ts";
 import { EXIT } from "../verb.ts";
+import { visible } from "../visible.ts";
 import { checkLock, type LockDemand } from "./lock.ts";
 import { countsText, type Plan, planText, type Row, rowOf, rowsOutput } from "./plan.ts";
 import { work } from "./work.ts";
@@ -55,7 +56,7 @@ async function confirmed({ stderr, ask, say, signal }: Session, plan: Plan, { ye
   signal.throwIfAborted();
   stderr.write(planText(plan));
   if (yes) return true;
-  const answer = await ask!(`${plan.title}? [y/N] `);
+  const answer = await ask!(`${visible(plan.title)}? [y/N] `);
   if (/^y(es)?$/i.test(answer.trim())) return true;
   say("nothing was changed");
   return false;

@@ -1,0 +1,91 @@
+/** SEC-03: whatever stands in a file or an object, a terminal gets plain lines, and a mistake no stack trace. */
+import { writeFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { Snapshot } from "../../src/judgement/snapshot.ts";
+import { pool } from "../support/ipam-data.ts";
+import { bundleOf, ipamctl, type Ran, scratchFile, storeOf } from "./ipamctl.ts";
+import { node, pod, sound } from "./sound.ts";
+
+/** Clears the screen, sets its title, begins a line that looks like ours, and turns the writing round. */
+const EVIL = "x\u001b[2J\u001b]0;own\u0007\nplanned   delete   IPPool/p4\r\u202e";
+const evil: Snapshot = {
+  ...sound,
+  pools: [...sound.pools, pool(EVIL, "10.9.0.0/29", { blockSize: 30, nodeSelector: "all()" })],
+  nodes: [...sound.nodes!, node(EVIL)],
+  pods: [...sound.pods!, pod(EVIL, EVIL, [], { phase: "Pending", askedPools: [EVIL] })],
+  unread: [{ part: "services", reason: EVIL }],
+  malformed: [{ kind: "IPPool", name: EVIL, reason: EVIL }],
+};
+
+function expectPlain({ stdout, stderr }: Ran): void {
+  const text = stdout + stderr;
+  expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202e]/u);
+  expect(text).not.toMatch(/^planned {3}delete/m);
+  expect(text).not.toMatch(/^ {4}at /m);
+}
+
+it.each([
+  [["show"]],
+  [["show", "--blocks"]],
+  [["show", "--map"]],
+  [["show", "--pool", "nowhere"]],
+  [["show", "--node", EVIL]],
+  [["top"]],
+  [["plan"]],
+  [["check"]],
+  [["check", "-o", "wide"]],
+  [["check", "-o", "name"]],
+  [["why", EVIL]],
+  [["why", "--node", EVIL]],
+  [["why", "--node", `${EVIL}y`]],
+])("%j", async (args) => {
+  const ran = await ipamctl([...args, "--bundle", await bundleOf(evil)]);
+  expectPlain(ran);
+  expect(ran.stdout + ran.stderr).toContain("\\u001b[2J");
+});
+
+it.each([[[EVIL]], [["show", `--${EVIL}`]], [["repair", EVIL]], [["show", "--ip", EVIL]], [["split", EVIL]]])(
+  "a command line of it: %j",
+  async (args) => {
+    const ran = await ipamctl(args);
+    expectPlain(ran);
+    expect(ran.code).toBe(2);
+  },
+);
+
+describe("a report that somebody else wrote", () => {
+  const report = { version: "v0.1.0", clusterGUID: "", clusterInformationRevision: "", allocations: {} };
+  it.each([
+    ["cluster", { ...report, clusterGUID: EVIL }],
+    ["version", { ...report, version: EVIL }],
+    ["field", { ...report, allocations: { [EVIL]: 1 } }],
+    ["address", { ...report, allocations: { a: [{ ip: EVIL, inUse: false }] } }],
+  ])("%s", async (_what, content) => {
+    const path = scratchFile("report.json");
+    writeFileSync(path, JSON.stringify(content));
+    const place = ["--datastore", `embedded:${await storeOf(sound)}`];
+    expectPlain(await ipamctl(["release", "--from-report", path, "--yes", ...place]));
+  });
+});
+
+describe("a copy that no repair wrote", () => {
+  const before = { kind: "IPAMHandle", metadata: { name: "other" } };
+  it.each([
+    ["null", "null"],
+    ["a list", "[1, 2]"],
+    ["a kind that there is not", '{"kind":"constructor","name":"x"}'],
+    ["no name", '{"kind":"IPAMHandle","before":{}}'],
+    ["an object of another name", JSON.stringify({ kind: "IPAMHandle", name: "x", before })],
+    ["an object without metadata", '{"kind":"IPAMHandle","name":"x","before":{"kind":"IPAMHandle"}}'],
+    ["an end without a form", '{"kind":"IPAMHandle","name":"x","after":7}'],
+  ])("%s", async (_what, line) => {
+    const path = scratchFile("copy.jsonl");
+    writeFileSync(path, `{"copy":"ipam-operator.io/v1alpha1"}\n${line}\n`);
+    const place = ["--datastore", `embedded:${await storeOf(sound)}`];
+    expect(await ipamctl(["repair", "--restore", path, "--yes", ...place])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `ipamctl: ${path}, line 2: is nothing that a repair writes\n`,
+    });
+  });
+});

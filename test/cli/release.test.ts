@@ -62,6 +62,21 @@ describe("which addresses", () => {
     expect(ran.stdout).toContain("may not list pods");
   });
 
+  it("nothing that names no owner, where pods are hidden: one of them may have it", async () => {
+    const block = usedBlock("10.0.0.8/30", "node-b", { 0: { handle_id: "by-hand" } });
+    const byHand = {
+      blocks: [...sound.blocks, block],
+      handles: [...sound.handles, handle("by-hand", { "10.0.0.8/30": 1 })],
+    };
+    const site = await siteOf({ ...sound, ...byHand });
+    site.around({ pods: undefined as never, unread: [{ part: "pods", reason: "may not list pods" }] });
+    const refused = await site.run(json("10.0.0.8"));
+    expect([refused.code, ...rowsOf(refused)]).toEqual([1, "kept keep 10.0.0.8"]);
+    expect(refused.stdout).toContain("may not list pods");
+    site.around({ pods: sound.pods!, unread: [] });
+    expect(rowsOf(await site.run(json("10.0.0.8")))).toEqual(["done release 10.0.0.8"]);
+  });
+
   it("never what a Windows host keeps for itself", async () => {
     const reserve = { handle_id: "windows-reserved-ipam-handle", secondary: { note: "windows host rsvd" } };
     const site = await siteOf({

@@ -10,6 +10,9 @@ export type Standing =
   /** `never`: whatever the user insists on. */
   | { readonly may: false; readonly why: string; readonly never?: true };
 
+/** Parts with addresses in them: one that is not seen there may be used all the same, whatever its attributes name. */
+const USERS = ["nodes", "pods", "services"];
+
 const may = (why: string): Standing => ({ may: true, why });
 const mayNot = (why: string): Standing => ({ may: false, why });
 
@@ -17,6 +20,7 @@ export function standings(snapshot: Snapshot): (allocation: Allocation) => Stand
   const users = Map.groupBy(usesOf(snapshot), ({ address }) => address);
   const verdictOn = ownerLookup(snapshot);
   const [blind] = snapshot.unread;
+  const hidden = snapshot.unread.some(({ part }) => USERS.includes(part));
   return (allocation) => {
     if (isWindowsReserved(allocation)) return { may: false, why: "a Windows host keeps it for itself", never: true };
     const [use] = users.get(allocation.address) ?? [];
@@ -24,7 +28,8 @@ export function standings(snapshot: Snapshot): (allocation: Allocation) => Stand
     const whose = whoseText(allocation);
     const verdict = verdictOn(allocation);
     if (verdict.state === "there") return mayNot(`${whose}, which is there`);
-    if (verdict.because !== undefined) return may(`${whose}: ${verdict.because}`);
+    const isSure = verdict.state === "gone" || !hidden;
+    if (verdict.because !== undefined && isSure) return may(`${whose}: ${verdict.because}`);
     return blind ? mayNot(`${whose}, and nobody can say whether it is in use: ${blind.reason}`) : may(whose);
   };
 }

@@ -1,6 +1,6 @@
 /** `ipamctl top` by situation. */
 import { describe, expect, it } from "vitest";
-import { usedBlock } from "../support/ipam-data.ts";
+import { pool, usedBlock } from "../support/ipam-data.ts";
 import { bundleOf, ipamctl, rows } from "./ipamctl.ts";
 import { ofPod, sound } from "./sound.ts";
 
@@ -27,6 +27,13 @@ describe("one look", () => {
       ["node-b", "1/20", "1 (25%)", "0"],
       ["node-a", "1/20", "65 (96%)", "1"],
     ]);
+  });
+
+  it("a pool that is full runs out now, whatever its rate", async () => {
+    const all = { 0: ofPod("a", "node-a"), 1: ofPod("b", "node-a"), 2: ofPod("c", "node-a"), 3: ofPod("d", "node-a") };
+    const full = { ...sound, pools: [pool("p", "10.0.0.0/30", { blockSize: 30 })] };
+    const ran = await ipamctl(["top"], { snapshot: { ...full, blocks: [usedBlock("10.0.0.0/30", "node-a", all)] } });
+    expect(rows(ran)[1]).toEqual(["p", "10.0.0.0/30", "100%", "0 (0%)", "4", "now"]);
   });
 
   it("--limit shows so many nodes", async () => {

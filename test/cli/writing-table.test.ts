@@ -180,7 +180,8 @@ describe.each(TABLE)("$verb", ({ verb, args, kind, done, idle, misused }) => {
     onSite((site, call) =>
       unchanged(site, async () => {
         const signal = AbortSignal.abort(new Error("interrupted"));
-        expect(await site.run([...call, "--yes"], { signal })).toMatchObject({ code: 130, stdout: "" });
+        const stderr = expect.stringMatching(/nothing was changed\nipamctl: stopped\n$/);
+        expect(await site.run([...call, "--yes"], { signal })).toMatchObject({ code: 130, stdout: "", stderr });
       }),
     ));
 

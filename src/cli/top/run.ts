@@ -54,7 +54,7 @@ const POOLS: readonly Column<TopPool>[] = [
   { header: "FULL", right: true, value: ({ fullPercent }) => `${fullPercent}%` },
   { header: "FREE", right: true, value: ({ available, capacity }) => countOf(available, capacity) },
   { header: "PER DAY", right: true, value: ({ rate }) => String(rate?.perDay ?? "") },
-  { header: "RUNS OUT", value: ({ rate }) => rate?.runsOutAt ?? "" },
+  { header: "RUNS OUT", value: ({ available, rate }) => (available === 0n ? "now" : (rate?.runsOutAt ?? "")) },
   { header: "RATE FROM", wide: true, value: ({ rate }) => (rate ? `${rate.basis}, ${rate.overSeconds} s` : "") },
 ];
 const NODES: readonly Column<TopNode>[] = [

@@ -32,8 +32,10 @@ export async function carryOut(session: Session, writing: Writing): Promise<numb
   if (!options.dryRun && !options.yes && !session.ask) {
     throw new UsageError(`${verb} asks before it acts, and there is no terminal: look with --dry-run, then say --yes.`);
   }
-  const workplace = await session.workplace();
+  let workplace: Workplace | undefined;
+  let hasBegun = false;
   try {
+    workplace = await session.workplace();
     checkLock(await workplace.lock(), lock, { verb, told: session.told });
     const plan = await writing.plan(workplace);
     for (const note of plan.notes ?? []) session.say(note);
@@ -41,12 +43,13 @@ export async function carryOut(session: Session, writing: Writing): Promise<numb
     if (plan.steps.length === 0) return await report(session, plan, []);
     if (!(await confirmed(session, plan, options))) return EXIT.error;
     checkLock(await workplace.lock(), lock, { verb, told: session.told });
+    hasBegun = true;
     return await act(session, plan);
   } catch (error) {
-    if (session.signal.aborted) session.say("nothing was changed");
+    if (session.signal.aborted && !hasBegun) session.say("nothing was changed");
     throw error;
   } finally {
-    await workplace.close();
+    await workplace?.close();
   }
 }
 

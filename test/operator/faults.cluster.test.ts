@@ -1,9 +1,10 @@
 /** One operator lives through every fault, without a restart and without missing a change; idle, it asks nothing. */
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { type FaultProxy, startFaultProxy } from "../faults/proxy.ts";
 import { comesToRest } from "../faults/quiet.ts";
-import { ALONE, edit, eventually, FAST, storedCooldown } from "./cluster.ts";
+import { calicoInstallationCrd } from "../installation/fixtures.ts";
+import { ALONE, edit, eventually, FAST, readyReason, storedCooldown } from "./cluster.ts";
 import { type RunningOperator, startOperator } from "./operator-process.ts";
 
 let cluster: ControlPlane;
@@ -106,6 +107,33 @@ test("the API server away, then back, with a change in between", async () => {
 test("the API server restarted", async () => {
   await cluster.restartApiServer();
   await followsAnEdit();
+});
+
+describe("a server that tells of a definition before it serves it, or while it still does", () => {
+  const crd = `crd/${calicoInstallationCrd.metadata.name}`;
+  const discovery = { path: /\/apis\/operator\.tigera\.io\/v1$/ };
+  const served = { groupVersion: "operator.tigera.io/v1", resources: [{ name: "installations" }] };
+  const lagging = (answer: { status: number; body?: unknown }) => proxy.fail(discovery, { ...answer, times: 5 });
+
+  test("what is served, and what is not any more, is seen all the same", async () => {
+    lagging({ status: 404 });
+    await cluster.apply(JSON.stringify(calicoInstallationCrd));
+    await cluster.kubectlOk(["wait", "--for=condition=Established", crd, "--timeout=20s"]);
+    const hostLocal = { cni: { ipam: { type: "HostLocal" } } };
+    await cluster.apply(
+      JSON.stringify({
+        apiVersion: "operator.tigera.io/v1",
+        kind: "Installation",
+        metadata: { name: "default" },
+        spec: hostLocal,
+      }),
+    );
+    await eventually(() => readyReason(cluster)).toBe("NotApplicable");
+    lagging({ status: 200, body: served });
+    await cluster.kubectlOk(["delete", crd]);
+    await eventually(() => readyReason(cluster)).toBe("Succeeded");
+    await followsAnEdit();
+  });
 });
 
 test("after all of this it stops cleanly", async () => {

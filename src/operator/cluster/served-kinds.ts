@@ -1,7 +1,7 @@
 /**
  * Watches kinds that may not be installed yet, or not any more: a kind's reflector runs while the API server serves it.
- * What is served is asked again when a CustomResourceDefinition changes, and now and then while a needed kind is
- * missing. When all is there, nothing is asked.
+ * What is served is asked again when a CustomResourceDefinition changes and for a while after, and now and then while a
+ * needed kind is missing. When all is there, nothing is asked.
  */
 import type { Logger } from "pino";
 import type { KubeObject } from "../../api/meta.ts";
@@ -9,6 +9,9 @@ import { sleep } from "../../kube/backoff.ts";
 import { servedResources } from "../../kube/discovery.ts";
 import { createReflector, type Reflector } from "../../kube/reflector.ts";
 import { isKubeError, type KubeClient, type KubeError, type ResourceType } from "../../kube/types.ts";
+
+/** When to ask again after a definition has changed, in parts of `retryMs`, each after the one before. */
+const ASK_AGAIN_AFTER = [1 / 30, 1 / 10, 1 / 3, 1] as const;
 
 export const CRD_TYPE: ResourceType = {
   group: "apiextensions.k8s.io",
@@ -82,6 +85,7 @@ class Kinds implements ServedKinds {
   readonly #kinds: Kind<KubeObject>[] = [];
   #refreshing: Promise<void> | undefined;
   #again = false;
+  #following = new AbortController();
   #failure: KubeError | undefined;
 
   constructor(options: ServedKindsOptions) {
@@ -160,7 +164,20 @@ class Kinds implements ServedKinds {
     const { onDefinition } = this.#options;
     const ours = this.#kinds.some(({ type }) => type.group === group);
     const asked = ours ? this.refresh() : Promise.resolve();
+    if (ours) void this.#askAgain();
     void asked.then(() => onDefinition?.(name));
+  }
+
+  /** An API server tells of a definition before it serves it, and serves it on for a moment after; one beside it lags more. */
+  async #askAgain(): Promise<void> {
+    this.#following.abort();
+    this.#following = new AbortController();
+    const signal = AbortSignal.any([this.#options.signal, this.#following.signal]);
+    for (const part of ASK_AGAIN_AFTER) {
+      await sleep(part * this.#options.retryMs, signal);
+      if (signal.aborted) return;
+      await this.refresh();
+    }
   }
 
   #incomplete(): boolean {

@@ -2,6 +2,7 @@
  * A release over time: from the previous version to this one, back and on again, while the user edits and the cluster's
  * IPAM kinds change; what the operator may then do (HLM-01); and how it goes, with and without Helm (HLM-03).
  */
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { permissions } from "../../rbac/permissions.ts";
 import { expand, type Generation } from "../../rbac/rules.ts";
@@ -35,7 +36,10 @@ async function whileEdited(generation: Generation, work: () => Promise<unknown>)
     done = true;
   });
   const user = users[generation];
-  while (!done) await user.enforce({ strictAffinity: true, ipCooldownSeconds: ++cooldown });
+  while (!done) {
+    await user.enforce({ strictAffinity: true, ipCooldownSeconds: ++cooldown });
+    await sleep(500); // kubectl after kubectl would leave the cluster no processor to work with
+  }
   await working;
   await expect.poll(async () => (await user.spec())?.ipCooldownSeconds).toBe(cooldown);
   await expect.poll(user.reasons).toEqual(["Ready=True Succeeded"]);

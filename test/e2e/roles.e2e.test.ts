@@ -5,19 +5,11 @@ import { permissionsOf } from "../../rbac/rules.ts";
 import { userOf } from "../installation/user.ts";
 import { canI } from "./can-i.ts";
 import { e2eCluster } from "./cluster.ts";
-import { installed, upgraded } from "./product.ts";
+import { groupOf, installedWithSubjects } from "./subjects.ts";
 
 const cluster = e2eCluster();
 const user = userOf(cluster, "v3");
-const groupOf = (role: GrantedRole) => `e2e-${role}`;
-const subjects = Object.fromEntries(GRANTED_ROLES.map((role) => [role, [{ kind: "Group", name: groupOf(role) }]]));
-
-beforeAll(async () => {
-  await installed();
-  await user.reset();
-  await user.enforce({ strictAffinity: true });
-  await upgraded(`--set-json 'rbac.subjects=${JSON.stringify(subjects)}'`);
-}, 600_000);
+beforeAll(() => installedWithSubjects(user), 600_000);
 
 /** Verb, resource and group of all that a role holds with the v3 API, which is the one that this cluster serves. */
 const granted = (role: GrantedRole) =>

@@ -10,21 +10,15 @@ import { allocationsIn, storedObjects } from "../races/stored.ts";
 import { canI } from "./can-i.ts";
 import { e2eCluster } from "./cluster.ts";
 import { installPage } from "./page.ts";
-import { installed, upgraded } from "./product.ts";
+import { installedWithSubjects } from "./subjects.ts";
 import { bundledWorker } from "./workload/bundle.ts";
 import { ACCOUNT, NAMESPACE, WORKERS, workload } from "./workload/manifests.ts";
 import type { Line } from "./workload/worker.ts";
 
 const cluster = e2eCluster();
 const user = userOf(cluster, "v3");
-const subjects = { "cni-plugin": [{ kind: "ServiceAccount", namespace: NAMESPACE, name: ACCOUNT }] };
 
-beforeAll(async () => {
-  await installed();
-  await user.reset();
-  await user.enforce({ strictAffinity: true });
-  await upgraded(`--set-json 'rbac.subjects=${JSON.stringify(subjects)}'`);
-}, 600_000);
+beforeAll(() => installedWithSubjects(user), 600_000);
 afterAll(async () => {
   await cluster.kubectl(["delete", "namespace", NAMESPACE, "--ignore-not-found"]);
   for (const kind of ["ipamblocks", "blockaffinities", "ipamhandles", "ippools"])

@@ -56,8 +56,11 @@ export async function printed(output: Output, { format, headers }: PrintOptions)
   const document = { apiVersion: OUTPUT_VERSION, kind, ...value };
   if (format === "json") return `${json(document)}\n`;
   const { stringify } = await import("./yaml.ts");
-  return stringify(JSON.parse(json(document)), { lineWidth: 0 });
+  return stringify(JSON.parse(json(document)), YAML);
 }
+
+/** Texts in quotes: readers of YAML 1.1, as kubectl and Python are, take `on`, `012` or a time for something else. */
+const YAML = { version: "1.1", lineWidth: 0, defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" } as const;
 
 /** A count of addresses or a sequence number may be beyond what other programs' numbers hold: they are text. */
 function json(value: unknown): string {

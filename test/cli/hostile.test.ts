@@ -1,6 +1,7 @@
 /** SEC-03: whatever stands in a file or an object, a terminal gets plain lines, and a mistake no stack trace. */
 import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import type { Snapshot } from "../../src/judgement/snapshot.ts";
 import { pool } from "../support/ipam-data.ts";
 import { bundleOf, ipamctl, type Ran, scratchFile, storeOf } from "./ipamctl.ts";
@@ -50,6 +51,15 @@ it.each([[[EVIL]], [["show", `--${EVIL}`]], [["repair", EVIL]], [["show", "--ip"
     const ran = await ipamctl(args);
     expectPlain(ran);
     expect(ran.code).toBe(2);
+  },
+);
+
+it.each(["on", "no", "012", "0o12", "1e3", "2026-01-02", "12:30:45", "=", "<<", "~", "null"])(
+  "the name %s stays a text in YAML, of either version",
+  async (name) => {
+    const named = { ...sound, pools: [pool(name, "10.9.0.0/29", { blockSize: 30 })] };
+    const { stdout } = await ipamctl(["show", "-o", "yaml"], { snapshot: named });
+    for (const version of ["1.1", "1.2"] as const) expect(parse(stdout, { version }).items[0].name).toBe(name);
   },
 );
 

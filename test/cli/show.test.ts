@@ -94,7 +94,7 @@ describe("pools and blocks", () => {
   it("gives names, YAML, wide tables, and tables without headers", async () => {
     expect((await show("-o", "name")).stdout).toBe("ippool/lb\nippool/p4\nippool/p6\n");
     expect((await show("-o", "yaml", "--pool", "10.0.0.0/28")).stdout).toContain(
-      'items:\n  - name: p4\n    cidr: 10.0.0.0/28\n    capacity: "16"\n',
+      'items:\n  - name: "p4"\n    cidr: "10.0.0.0/28"\n    capacity: "16"\n',
     );
     expect(rows(await show("-o", "wide"))[0]!.slice(-3)).toEqual(["BLOCKS", "USES", "NODE SELECTOR"]);
     expect((await show("--no-headers")).stdout.split("\n")).toHaveLength(4);

@@ -175,6 +175,14 @@ describe("what cannot be mended is said", () => {
 });
 
 describe("the copy", () => {
+  it("does not stay where nothing was changed", async () => {
+    const site = await siteOf(ghosts(1));
+    const copy = await copyFile();
+    const ran = await site.run(["repair", "OrphanHandle", "--grace", "0", "--copy", copy], { ask: async () => "no" });
+    expect(ran).toMatchObject({ code: 1, stderr: expect.not.stringContaining("to undo") });
+    await expect(readFile(copy)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
   it("puts everything back as it was", async () => {
     const first = sound.blocks[0]!;
     const site = await siteOf({
@@ -219,7 +227,8 @@ describe("the copy", () => {
     const copy = await copyFile();
     await writeFile(copy, "precious");
     const ran = await site.run(["repair", "OrphanHandle", "--grace", "0", "--copy", copy, "-o", "json"]);
-    expect([ran.code, ...rowsOf(ran)]).toEqual([1, "failed mend IPAMHandle/ghost-0"]);
+    expect(ran).toMatchObject({ code: 1, stdout: "", asked: [] }); // told before anything is looked at, or asked
+    expect(ran.stderr).toContain(`${copy} cannot be written`);
     expect(ran.stderr).not.toContain("to undo");
     expect(await readFile(copy, "utf8")).toBe("precious");
     expect(await site.codes()).toEqual(["OrphanHandle"]);

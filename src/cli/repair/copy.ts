@@ -2,7 +2,7 @@
  * The copy that `repair` keeps of what it changes: a line that says what it is; before each write the object as it was,
  * after it what it became. Written as it goes, so that it is right wherever the work was cut off.
  */
-import { type FileHandle, open } from "node:fs/promises";
+import { type FileHandle, open, rm } from "node:fs/promises";
 import { resources } from "../../api/resources.ts";
 import type { IpamKind } from "../../api/v3.ts";
 import { type Datastore, isDatastoreError, type Kind, type Stored } from "../../datastore/datastore.ts";
@@ -48,10 +48,15 @@ export class Copy {
     return this.#isUsed;
   }
 
-  /** Lines are whole, whoever writes at once. @throws where the file is there already, or cannot be written */
-  async add(line: Before | After): Promise<void> {
+  /** @throws where the file is there already, or cannot be written */
+  async begin(): Promise<FileHandle> {
     this.#file ??= this.#create();
-    const file = await this.#file;
+    return this.#file;
+  }
+
+  /** Lines are whole, whoever writes at once. @throws as `begin` */
+  async add(line: Before | After): Promise<void> {
+    const file = await this.begin();
     this.#isUsed = true;
     this.#last = this.#last.then(() => file.appendFile(`${printJson(line)}\n`));
     await this.#last.catch((error: unknown) => {
@@ -59,8 +64,11 @@ export class Copy {
     });
   }
 
+  /** A file that holds nothing goes. */
   async close(): Promise<void> {
-    await this.#file?.then((file) => file.close()).catch(() => {});
+    const file = await this.#file?.catch(() => undefined);
+    await file?.close();
+    if (file && !this.#isUsed) await rm(this.path, { force: true });
   }
 
   async #create(): Promise<FileHandle> {

@@ -45,6 +45,7 @@ export async function run(session: Session, given: Given): Promise<number> {
     return planOf(mendingOn(session, looks, workplace.datastore, copy), code, options.all === true);
   };
   try {
+    if (!dryRun) await copy.begin(); // what cannot be kept is not changed: better told before the looks and the question
     return await carryOut(session, { verb: "repair", options, lock: "unlocked", plan });
   } finally {
     await copy.close();

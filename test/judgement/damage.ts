@@ -239,6 +239,7 @@ export const DAMAGES: readonly Damage[] = [
   ["OverlappingPools", "one inside the other", withPools(pool("wide", "fd00::/100"))],
   ["InvalidReservation", "no address", { reservations: [reservation("gateway", "10.0.0.15/32", "10.65.0.300")] }],
 
+  ["PoolFull", "every address is in use", fullPool()],
   ["BlockCapReached", "full", atCap(7)],
   ["BlockCapNear", "nearly full", atCap(5)],
 
@@ -331,5 +332,18 @@ function atCap(used: number): Partial<Snapshot> {
     ...withHandles(...names.map((name, at) => handle(`k8s-pod-network.${name}`, { [blockAt(at)]: 1 }))),
     ...withPods(...names.map((name, at) => pod(name, "node-c", [`10.0.0.${8 + at}`]))),
     nodes: [...sound.nodes!, node("node-c")],
+  };
+}
+
+function fullPool(): Partial<Snapshot> {
+  const cidr = "10.8.0.0/31";
+  const names = ["s0", "s1"];
+  const entries = Object.fromEntries(names.map((name, at) => [at, ofPod(name, "node-a")]));
+  return {
+    ...withPools(pool("small", cidr, { blockSize: 31 })),
+    ...withBlocks(usedBlock(cidr, "node-a", entries)),
+    ...withAffinities(affinity("node-a", cidr)),
+    ...withHandles(...names.map((name) => handle(`k8s-pod-network.${name}`, { [cidr]: 1 }))),
+    ...withPods(...names.map((name, at) => pod(name, "node-a", [`10.8.0.${at}`]))),
   };
 }

@@ -1,7 +1,9 @@
-/** Nodes that will soon get no address: at the limit of blocks, and those they own are full. */
+/** Where there will soon be no address: pools that are full, and nodes whose blocks are, at their limit. */
 import type { IPAMBlock } from "../../api/v3.ts";
 import { freeOrdinals } from "../../ipam/block.ts";
-import { family } from "../finding.ts";
+import { isEnabled } from "../../ipam/pools.ts";
+import { ORPHANS, utilizationOf } from "../../ipam/utilization.ts";
+import { family, type Report } from "../finding.ts";
 import { type Inventory, soundBlocks } from "../inventory.ts";
 import { run } from "../mend.ts";
 
@@ -13,6 +15,14 @@ const more = run(
 );
 
 const codes = {
+  PoolFull: {
+    severity: "warning",
+    title: "A pool has no address left",
+    means:
+      "All that is not reserved is in use or cools down. Where no other pool selects the node, the next pod gets no " +
+      "address.",
+    mend: run("ipamctl top", "Look for leaked addresses first (`ipamctl gc --dry-run`); then add a pool."),
+  },
   BlockCapReached: {
     severity: "warning",
     title: "A node may own no more blocks, and those it owns are full",
@@ -37,6 +47,7 @@ export const capacity = family<Code>({
   title: "Capacity",
   codes,
   look(inventory, report) {
+    fullPools(inventory, report);
     const { cap } = inventory;
     const owned = Map.groupBy(
       soundBlocks(inventory),
@@ -54,6 +65,18 @@ export const capacity = family<Code>({
     }
   },
 });
+
+function fullPools(inventory: Inventory, report: Report<Code>): void {
+  const enabled = inventory.pools.filter(isEnabled).map(({ source }) => source);
+  for (const { name, cidr, available, inUse } of utilizationOf(enabled, soundBlocks(inventory), inventory.reserved)) {
+    if (name === ORPHANS || available > 0n || inUse === 0n) continue;
+    report(
+      "PoolFull",
+      { kind: "IPPool", name },
+      `nothing of ${cidr} is left: ${inUse} addresses are in use or cool down`,
+    );
+  }
+}
 
 function freeOf(blocks: readonly IPAMBlock[], { reserved }: Inventory): [free: number, all: number] {
   const free = blocks.reduce((sum, block) => sum + freeOrdinals(block, reserved).length, 0);

@@ -1,4 +1,4 @@
-/** The cluster itself: its nodes, images that are loaded into it, its network, and an API server that can be restarted. */
+/** The cluster itself: its nodes, images that are loaded into it, its network. Its API server is restarted in leader.e2e.test.ts. */
 import { randomUUID } from "node:crypto";
 import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -69,10 +69,4 @@ it("runs pods of a loaded image on each worker, who find each other by a service
   const ended = ["--for=jsonpath={.status.phase}=Succeeded", "--timeout=120s"];
   await cluster.kubectlOk(["--namespace", namespace, "wait", "pod/client", ...ended]);
   expect(await cluster.kubectlOk(["--namespace", namespace, "logs", "client"])).toContain("server");
-});
-
-it("has its data, and ready nodes, after a restart of the API server", async () => {
-  await cluster.restartApiServer();
-  expect(await cluster.kubectlOk(["get", "namespace", namespace, "--output", "name"])).toBe(`namespace/${namespace}\n`);
-  await cluster.kubectlOk(["wait", "nodes", "--all", "--for=condition=Ready", "--timeout=60s"]);
 });

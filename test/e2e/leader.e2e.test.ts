@@ -47,6 +47,7 @@ it("the API server is restarted: the pods go on as they are, and follow what is 
       ...["--output", "jsonpath={range .items[*]}{.metadata.name} {.status.containerStatuses[0].restartCount};{end}"],
     ]);
   const before = await restarts();
+  // Once a run: a second one would wait for the kubelet, which lets ever more time pass between restarts.
   await cluster.restartApiServer();
   await user.enforce({ strictAffinity: true, ipCooldownSeconds: 31 });
   await expect.poll(cooldown).toBe(31);

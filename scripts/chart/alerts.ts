@@ -81,7 +81,7 @@ apiVersion: monitoring.coreos.com/v1
 kind: PrometheusRule
 metadata:
   name: ipam-operator
-  namespace: {{ .Release.Namespace }}
+  namespace: {{ .Release.Namespace | quote }}
   labels:
     {{- include "ipam-operator.labels" . | nindent 4 }}
     {{- with .Values.metrics.prometheusRule.labels }}

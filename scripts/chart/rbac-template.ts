@@ -5,11 +5,11 @@ import { namespacedRules, rulesOf } from "../../rbac/rules.ts";
 import { document, documents, GENERATED, metadata } from "./template.ts";
 
 const v1 = `${RBAC_GROUP}/v1`;
-const OWN = "{{ .Release.Namespace }}";
+const OWN = "{{ .Release.Namespace | quote }}";
 const subjects = [
   "subjects:",
   "  - kind: ServiceAccount",
-  "    name: {{ .Values.serviceAccount.name }}",
+  "    name: {{ .Values.serviceAccount.name | quote }}",
   `    namespace: ${OWN}`,
   "",
 ].join("\n");

@@ -1,7 +1,7 @@
 {{- /* Names are fixed: there is one operator per cluster, as there is one Installation. */ -}}
 {{- define "ipam-operator.selector" -}}
 app.kubernetes.io/name: ipam-operator
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
 {{- end }}
 
 {{- define "ipam-operator.labels" -}}

@@ -1,6 +1,6 @@
 /** Values of the operator's pods: what they may do, what they may use, and where they run. */
 import { z } from "zod";
-import { anyObject, listOf, text, toggle } from "./value-types.ts";
+import { anyObject, listOf, text, texts, toggle } from "./value-types.ts";
 
 export const resources = anyObject(
   { requests: { cpu: "20m", memory: "128Mi" }, limits: { memory: "256Mi" } },
@@ -30,9 +30,9 @@ const BOOTSTRAPPING = [
 const SPREAD = [{ maxSkew: 1, topologyKey: "kubernetes.io/hostname", whenUnsatisfiable: "ScheduleAnyway" }];
 
 export const placement = {
-  podAnnotations: anyObject({}, "Annotations for the pods."),
-  podLabels: anyObject({}, "More labels for the pods."),
-  nodeSelector: anyObject({ "kubernetes.io/os": "linux" }, "Labels of the nodes that may run the pods."),
+  podAnnotations: texts({}, "Annotations for the pods."),
+  podLabels: texts({}, "More labels for the pods."),
+  nodeSelector: texts({ "kubernetes.io/os": "linux" }, "Labels of the nodes that may run the pods."),
   tolerations: listOf(
     anyObject({}, ""),
     BOOTSTRAPPING,

@@ -8,13 +8,17 @@ import { subjectsFile } from "../../rbac/subjects.ts";
 import { installationSpec, ipamSettings } from "../../src/api/installation.ts";
 import { flagValues } from "./flags.ts";
 import { placement, podSecurity, resources } from "./pod-values.ts";
-import { anyObject, group, listOf, port, text, toggle } from "./value-types.ts";
+import { anyObject, group, listOf, name, port, text, texts, toggle } from "./value-types.ts";
 
 /** Set by Helm in every chart that another one contains. */
 const global = anyObject({}, "Set by Helm where another chart contains this one; not used.");
 
 const image = group("The operator's image.", {
-  repository: text("ipam-operator", "Registry and name."),
+  repository: z
+    .string()
+    .regex(/^([^/@\s]+\/)?[a-z0-9._/-]+$/)
+    .default("ipam-operator")
+    .describe("Registry and name, without tag or digest."),
   tag: text("", "Tag; the chart's appVersion when empty."),
   digest: z
     .string()
@@ -50,8 +54,8 @@ const rbac = group("Permissions.", {
 
 const serviceAccount = group("The operator's ServiceAccount.", {
   create: toggle(true, "Create it."),
-  name: text("ipam-operator", "Its name."),
-  annotations: anyObject({}, "Annotations for it."),
+  name: name("ipam-operator", "Its name."),
+  annotations: texts({}, "Annotations for it."),
 });
 
 const metrics = group("Metrics, and what reads them.", {
@@ -61,18 +65,18 @@ const metrics = group("Metrics, and what reads them.", {
   certSecret: text("", "With secure: Secret with tls.crt and tls.key, in the release's namespace."),
   serviceMonitor: group("ServiceMonitor of the Prometheus operator.", {
     enabled: toggle(false, "Create it."),
-    labels: anyObject({}, "More labels, such as those that your Prometheus selects."),
+    labels: texts({}, "More labels, such as those that your Prometheus selects."),
     interval: text("30s", "Time between two scrapes."),
     endpoint: anyObject({}, "Further fields of the endpoint, such as tlsConfig or relabelings; they win."),
   }),
   prometheusRule: group("PrometheusRule with the alerts of the README.", {
     enabled: toggle(false, "Create it."),
-    labels: anyObject({}, "More labels, such as those that your Prometheus selects."),
+    labels: texts({}, "More labels, such as those that your Prometheus selects."),
   }),
   dashboard: group("ConfigMap with a Grafana dashboard.", {
     enabled: toggle(false, "Create it."),
-    labels: anyObject({ grafana_dashboard: "1" }, "Labels by which Grafana's sidecar finds it."),
-    annotations: anyObject({}, "Annotations, such as the folder that Grafana's sidecar is to use."),
+    labels: texts({ grafana_dashboard: "1" }, "Labels by which Grafana's sidecar finds it."),
+    annotations: texts({}, "Annotations, such as the folder that Grafana's sidecar is to use."),
   }),
 });
 
@@ -105,7 +109,7 @@ export const operatorValues = z.strictObject({
   rbac,
   serviceAccount,
   metrics,
-  service: group("Service of the metrics and probes.", { annotations: anyObject({}, "Annotations for it.") }),
+  service: group("Service of the metrics and probes.", { annotations: texts({}, "Annotations for it.") }),
   probes: group("Liveness and readiness.", { port: port(8081, "Port of /healthz and /readyz.") }),
   resources,
   ...podSecurity,

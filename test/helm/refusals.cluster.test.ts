@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { parse } from "yaml";
+import { parseOptions } from "../../src/operator/options.ts";
 import { CRDS_CHART, OPERATOR_CHART, refusal, renderText, type Values } from "./helm.ts";
 
 /** What is wrong with the values, and what Helm's answer contains. */
@@ -69,6 +70,51 @@ const REFUSED: Readonly<Record<string, readonly [values: Values, ...words: strin
     { metrics: { enabled: false, secure: true, certSecret: "a" } },
     "metrics.secure is set and metrics.enabled is false",
   ],
+  "an image without a name": [{ image: { repository: "" } }, "at '/image/repository': '' does not match pattern"],
+  "a tag in the image's name": [
+    { image: { repository: "registry.example:5000/ipam-operator:1.0" } },
+    "at '/image/repository': 'registry.example:5000/ipam-operator:1.0' does not match pattern",
+  ],
+  "a ServiceAccount without a name": [{ serviceAccount: { name: "" } }, "at '/serviceAccount/name': minLength: got 0"],
+  "labels, annotations and selectors that are no texts": [
+    {
+      podLabels: { a: 1 },
+      podAnnotations: { b: true },
+      nodeSelector: { c: false },
+      service: { annotations: { d: 1 } },
+      serviceAccount: { annotations: { e: 1 } },
+      metrics: { dashboard: { labels: { f: 1 } }, serviceMonitor: { labels: { g: 1 } } },
+    },
+    "at '/podLabels/a': got number, want string",
+    "at '/podAnnotations/b': got boolean, want string",
+    "at '/nodeSelector/c': got boolean, want string",
+    "at '/service/annotations/d': got number, want string",
+    "at '/serviceAccount/annotations/e': got number, want string",
+    "at '/metrics/dashboard/labels/f': got number, want string",
+    "at '/metrics/serviceMonitor/labels/g': got number, want string",
+  ],
+  "a label that the chart sets": [
+    { podLabels: { "app.kubernetes.io/name": "mine" } },
+    "podLabels has app.kubernetes.io/name, which the chart sets itself: leave it out",
+  ],
+  "a label of the dashboard that the chart sets": [
+    { metrics: { dashboard: { labels: { "helm.sh/chart": "mine" } } } },
+    "metrics.dashboard.labels has helm.sh/chart, which the chart sets itself: leave it out",
+  ],
+  "an annotation that the chart sets": [
+    { podAnnotations: { "kubectl.kubernetes.io/default-container": "mine" } },
+    "podAnnotations has kubectl.kubernetes.io/default-container, which the chart sets itself: leave it out",
+  ],
+  "a pod that is killed before it has stopped": [
+    { operator: { gracefulShutdownTimeout: "30s" } },
+    "terminationGracePeriodSeconds is 30, and a pod would be killed before operator.gracefulShutdownTimeout (30s) is " +
+      "over: set the first to more, or the second to less",
+  ],
+  "a lease that ends before it is given up": [
+    { leaderElection: { leaseDuration: "5s" } },
+    "leaderElection.leaseDuration (5s) must be longer than renewDeadline (10s), and that longer than 1.2 times " +
+      "retryPeriod (2s): change one of them",
+  ],
   "a monitor of nothing": [
     { metrics: { enabled: false, serviceMonitor: { enabled: true } } },
     "metrics.serviceMonitor.enabled needs metrics.enabled: true",
@@ -83,6 +129,31 @@ test.each(Object.entries(REFUSED))("%s", async (_name, [values, ...words]) => {
   const said = await refusal(OPERATOR_CHART, values);
   for (const word of words) expect(said).toContain(word);
 });
+
+test.each([
+  ["15s", "10s", "2s"],
+  ["10s", "10s", "2s"],
+  ["10001ms", "10s", "2s"],
+  ["1h", "2.4s", "2s"],
+  ["1h", "2.5s", "2s"],
+  ["1m30s", "1.5m", "2s"],
+  ["1m31s", "1.5m", "2s"],
+])("lease %s, deadline %s, retry %s: the chart takes what the operator takes", async (lease, deadline, retry) => {
+  const flags = { "lease-duration": lease, "renew-deadline": deadline, "retry-period": retry };
+  const args = Object.entries(flags).map(([name, value]) => `--leader-elect-${name}=${value}`);
+  const values = { leaderElection: { leaseDuration: lease, renewDeadline: deadline, retryPeriod: retry } };
+  const taken = await renderText(OPERATOR_CHART, values).catch(() => undefined);
+  expect(taken !== undefined).toBe(starts(args));
+});
+
+function starts(args: readonly string[]): boolean {
+  try {
+    parseOptions(args, {});
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 test("what is wrong is all named at once", async () => {
   const said = await refusal(OPERATOR_CHART, { replicas: 0, logs: { level: "loud" }, more: true });

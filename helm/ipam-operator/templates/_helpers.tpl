@@ -27,3 +27,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "ipam-operator.knowsInstallations" -}}
 {{- if .Capabilities.APIVersions.Has "ipam-operator.io/v1alpha1/Installation" }}true{{ end -}}
 {{- end }}
+
+{{- /* A duration in microseconds, by way of a date, since Helm cannot read one otherwise. */ -}}
+{{- define "ipam-operator.microseconds" -}}
+{{- $start := toDate "2006" "2000" -}}
+{{- ((dateModify . $start).Sub $start).Microseconds -}}
+{{- end }}

@@ -19,6 +19,7 @@ afterEach(() => wipe(cluster, releases));
 const get = (...args: string[]) => cluster.kubectlOk(["get", ...args]);
 const version = () => get("deployment", "ipam-operator", "-n", "ipam-operator", "-o", "jsonpath={..image}");
 const policyOfInstallation = () => get("ipaminst", "default", "-o", "jsonpath={.spec.managementPolicy}");
+const notes = (said: string) => said.split("NOTES:\n")[1]!.trim();
 const ours = (name: string) => name.includes("ipam-operator");
 const restart = { podAnnotations: { restarted: "once" } };
 
@@ -49,9 +50,38 @@ spec: {strictAffinity: false, autoAllocateBlocks: true, maxBlocksPerHost: 0}
 
 describe("install, upgrade, rollback", () => {
   test("the notes are short, and name the commands for this release", async () => {
-    const [, text = ""] = (await releases.operator("install")).split("NOTES:\n");
-    expect(text.trim().split("\n").length).toBeLessThanOrEqual(20);
+    const text = notes(await releases.operator("install", { hostNetwork: true }));
+    expect(text.split("\n").length).toBeLessThanOrEqual(20);
     expect(text).toContain("helm test ipam-operator --namespace ipam-operator --logs");
+  });
+
+  test("the notes name no test where there is none", async () => {
+    const text = notes(await releases.operator("install", { tests: { enabled: false } }));
+    expect(text).not.toContain("helm test");
+    expect(text).toContain("kubectl rollout status deployment/ipam-operator --namespace ipam-operator");
+  });
+
+  test("the notes say what is there of the Installation, and what is missing", async () => {
+    expect(notes(await releases.operator("install"))).toContain("install the chart ipam-operator-crds");
+    await releases.crds("install");
+    expect(notes(await releases.operator("upgrade"))).toContain("It waits for you to write the Installation");
+    const created = await releases.operator("upgrade", { installation: { create: true } });
+    expect(notes(created)).toContain("It works on the Installation `default` (policy Observe)");
+    await cluster.apply("examples/installation.yaml");
+    expect(notes(await releases.operator("upgrade"))).toContain("`default` (policy Enforce)");
+  });
+
+  test.each([
+    ["serviceMonitor", "ServiceMonitor"],
+    ["prometheusRule", "PrometheusRule"],
+  ])("no metrics.%s without its CRD: refused by the name of the value", async (value, kind) => {
+    const values = { metrics: { [value]: { enabled: true } } };
+    const { code, stderr } = await releases.helm(["install", "ipam-operator", OPERATOR_CHART], values);
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      `metrics.${value}.enabled needs the CRD of ${kind}, and this cluster does not have it: ` +
+        "install the Prometheus operator first, or set it to false",
+    );
   });
 
   test("from the previous version to this one, back, and on again", async () => {

@@ -28,6 +28,13 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- if .Capabilities.APIVersions.Has "ipam-operator.io/v1alpha1/Installation" }}true{{ end -}}
 {{- end }}
 
+{{- /* The Installation that is there, as YAML; nothing where there is none. */ -}}
+{{- define "ipam-operator.foundInstallation" -}}
+{{- if include "ipam-operator.knowsInstallations" . }}
+{{- with lookup "ipam-operator.io/v1alpha1" "Installation" "" "default" }}{{ toYaml . }}{{ end }}
+{{- end }}
+{{- end }}
+
 {{- /* A duration in microseconds, by way of a date, since Helm cannot read one otherwise. */ -}}
 {{- define "ipam-operator.microseconds" -}}
 {{- $start := toDate "2006" "2000" -}}

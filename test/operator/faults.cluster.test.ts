@@ -113,7 +113,7 @@ describe("a server that tells of a definition before it serves it, or while it s
   const crd = `crd/${calicoInstallationCrd.metadata.name}`;
   const discovery = { path: /\/apis\/operator\.tigera\.io\/v1$/ };
   const served = { groupVersion: "operator.tigera.io/v1", resources: [{ name: "installations" }] };
-  const lagging = (answer: { status: number; body?: unknown }) => proxy.fail(discovery, { ...answer, times: 5 });
+  const lagging = (answer: { status: number; body?: unknown }) => proxy.fail(discovery, { ...answer, times: 3 });
 
   test("what is served, and what is not any more, is seen all the same", async () => {
     lagging({ status: 404 });

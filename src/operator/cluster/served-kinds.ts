@@ -1,7 +1,7 @@
 /**
  * Watches kinds that may not be installed yet, or not any more: a kind's reflector runs while the API server serves it.
  * What is served is asked again when a CustomResourceDefinition changes and for a while after, and now and then while a
- * needed kind is missing. When all is there, nothing is asked.
+ * kind is missing that is needed, or that has a definition. When all is there, nothing is asked.
  */
 import type { Logger } from "pino";
 import type { KubeObject } from "../../api/meta.ts";
@@ -164,7 +164,8 @@ class Kinds implements ServedKinds {
     const { onDefinition } = this.#options;
     const ours = this.#kinds.some(({ type }) => type.group === group);
     const asked = ours ? this.refresh() : Promise.resolve();
-    if (ours) void this.#askAgain();
+    // What the first list shows was there before; if one of it is not served yet, it is looked for as what is needed is.
+    if (ours && this.#definitions.state.synced) void this.#askAgain();
     void asked.then(() => onDefinition?.(name));
   }
 
@@ -181,8 +182,9 @@ class Kinds implements ServedKinds {
   }
 
   #incomplete(): boolean {
-    const missing = this.#kinds.some(({ needed, served }) => needed && !served);
-    return missing || this.#failure !== undefined || (this.#options.incomplete?.() ?? false);
+    const isMissing = ({ needed, served, type }: Kind<KubeObject>) =>
+      !served && (needed || this.definition(`${type.plural}.${type.group}`) !== undefined);
+    return this.#kinds.some(isMissing) || this.#failure !== undefined || (this.#options.incomplete?.() ?? false);
   }
 
   async #lookForNeeded(): Promise<void> {

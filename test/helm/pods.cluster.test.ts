@@ -103,7 +103,7 @@ test("on the node's network a new pod waits for the ports of an old one", async 
   const { spec } = await deploymentOf({ hostNetwork: true });
   expect(spec.template.spec).toMatchObject({ hostNetwork: true, dnsPolicy: "ClusterFirstWithHostNet" });
   expect(spec.strategy.rollingUpdate).toEqual({ maxSurge: 0, maxUnavailable: 1 });
-  expect((await deploymentOf())["spec"].strategy.rollingUpdate).toEqual({ maxSurge: 1, maxUnavailable: 0 });
+  expect((await deploymentOf())["spec"].strategy.rollingUpdate).toEqual({ maxSurge: "100%", maxUnavailable: 0 });
 });
 
 test.each(Object.entries(TOGGLES))("%s: its pods satisfy the restricted Pod Security Standard", async (_, toggle) => {

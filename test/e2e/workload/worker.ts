@@ -3,7 +3,14 @@
  * SIGUSR2. It says so in JSON lines; the last one is what it still holds. Then it waits to be deleted.
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { createIpam, isIpamError, openKubernetes, workloadHandle } from "../../../src/index.ts";
+import {
+  type AutoAssignResult,
+  createIpam,
+  isIpamError,
+  openKubernetes,
+  partialResult,
+  workloadHandle,
+} from "../../../src/index.ts";
 
 /** What a line of the log says. */
 export type Line =
@@ -14,7 +21,7 @@ export type Line =
 
 const { NODE_NAME: node = "", WORKER: worker = "" } = process.env;
 const mostHandles = 12;
-const pauseMs = 30;
+const pauseMs = 100;
 
 const say = (line: Line) => void process.stdout.write(`${JSON.stringify(line)}\n`);
 const held = new Map<string, readonly string[]>();
@@ -30,17 +37,19 @@ const ipam = createIpam({ datastore, hostname: node });
 /** Being short of addresses is an answer: the configuration may allow one block only, and addresses cool down. */
 async function assign(count: number): Promise<void> {
   const handle = workloadHandle("e2e", `${worker}-${node}-${count}`);
-  try {
-    const attrs = { node, namespace: "e2e", pod: handle };
-    const num4 = 1 + (count % 3);
-    const { v4 } = await ipam.autoAssign({ num4, handleID: handle, intendedUse: "Workload", attrs });
-    const ips = (v4?.ips ?? []).map((ip) => ip.replace(/\/.*/, ""));
-    if (ips.length > 0) held.set(handle, ips);
-    say(ips.length > 0 ? { assigned: ips, handle } : { short: "none free", handle });
-  } catch (error) {
-    if (!isIpamError(error, "BlockLimit")) throw error;
-    say({ short: error.message, handle });
-  }
+  const attrs = { node, namespace: "e2e", pod: handle };
+  const num4 = 1 + (count % 3);
+  const asked = { num4, handleID: handle, intendedUse: "Workload", attrs } as const;
+  const { v4 } = await ipam.autoAssign(asked).catch(gotUntilTheLimit);
+  const ips = (v4?.ips ?? []).map((ip) => ip.replace(/\/.*/, ""));
+  if (ips.length > 0) held.set(handle, ips);
+  say(ips.length > 0 ? { assigned: ips, handle } : { short: "none free", handle });
+}
+
+/** At the limit of blocks a call fails, and what it got before that is the caller's all the same. */
+function gotUntilTheLimit(error: unknown): AutoAssignResult {
+  if (!isIpamError(error, "BlockLimit")) throw error;
+  return partialResult<AutoAssignResult>(error) ?? { v4: null, v6: null };
 }
 
 async function releaseOldest(count: number): Promise<void> {

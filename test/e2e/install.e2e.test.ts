@@ -1,18 +1,15 @@
-/** docs/install.md, command after command from its text, on a cluster that has nothing of ours; and what a person sees then. */
+/**
+ * docs/install.md, command after command from its text, on a cluster that has nothing of ours; and what a person sees then.
+ * Its end, how it is uninstalled, is followed in uninstall.e2e.test.ts: the files between use what is installed here.
+ */
 import { beforeAll, describe, expect, it } from "vitest";
-import { everything } from "../helm/everything.ts";
-import { e2eCluster, e2eShell } from "./cluster.ts";
+import { e2eShell } from "./cluster.ts";
 import { installPage } from "./page.ts";
-import { onceARun, PRODUCT, removeProduct } from "./product.ts";
+import { onceARun, PRODUCT, withoutProduct } from "./product.ts";
 
-const cluster = e2eCluster();
 const shell = e2eShell();
 const printed = new Map<string, string>();
-let before: ReadonlySet<string>;
-beforeAll(async () => {
-  await removeProduct(cluster, shell);
-  before = new Set(await everything(cluster));
-});
+beforeAll(() => withoutProduct());
 
 /** One test for each command under a heading. */
 function follow(heading: string, run = shell): void {
@@ -74,25 +71,5 @@ describe("Upgrade and roll back", () => {
   it("ends in a release that is deployed, with the Installation as the user left it", async () => {
     expect(await shell(`helm history ${PRODUCT} -n ${PRODUCT} --max 1`)).toMatch(/\tdeployed *\t.*Rollback to /);
     expect(await installationNow()).toBe(user);
-  });
-});
-
-describe("Uninstall", () => {
-  follow("Uninstall");
-
-  it("leaves the Installation, the configuration, the CRDs and the roles, and nothing else", async () => {
-    const left = async () => (await everything(cluster)).filter((name) => !before.has(name));
-    const crds = ["ipamblocks", "blockaffinities", "ipamhandles", "ipamconfigurations", "ippools", "ipreservations"];
-    const roles = ["cni-plugin", "node-agent", "controllers", "viewer", "editor"];
-    const expected = [
-      ...["APIService v1alpha1.ipam-operator.io", "APIService v3.projectcalico.org"],
-      ...crds.map((crd) => `CustomResourceDefinition ${crd}.projectcalico.org`),
-      "CustomResourceDefinition ipaminstallations.ipam-operator.io",
-      ...roles.map((role) => `ClusterRole ${PRODUCT}:${role}`),
-      `ClusterRoleBinding ${PRODUCT}:editor`,
-      ...["IPAMConfiguration default", "Installation default"],
-      ...[`ConfigMap ${PRODUCT}/kube-root-ca.crt`, `Namespace ${PRODUCT}`, `ServiceAccount ${PRODUCT}/default`],
-    ];
-    await expect.poll(left).toEqual(expected.sort());
   });
 });

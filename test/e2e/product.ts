@@ -1,5 +1,6 @@
 /** The product on the shared cluster, installed by the text of docs/install.md. */
 import type { KubeObject } from "../../src/api/meta.ts";
+import { everything } from "../helm/everything.ts";
 import type { Cluster } from "../kind/cluster.ts";
 import { deleteCrds } from "../support/delete-crds.ts";
 import { e2eCluster, e2eShell } from "./cluster.ts";
@@ -26,9 +27,20 @@ export async function installed(): Promise<void> {
   const shell = e2eShell();
   for (const command of installPage("The image")) await onceARun(command);
   if ((await shell(`helm list --namespace ${PRODUCT} --deployed --short`)).split("\n").includes(PRODUCT)) return;
-  await removeProduct(e2eCluster(), shell);
+  await withoutProduct();
   for (const command of installPage("Install")) await shell(command);
 }
+
+let before: ReadonlySet<string> = new Set();
+
+/** A cluster that has nothing of the product; what it has is noted. */
+export async function withoutProduct(): Promise<void> {
+  await removeProduct(e2eCluster(), e2eShell());
+  before = new Set(await everything(e2eCluster()));
+}
+
+/** What the cluster had before the product was installed. */
+export const foundBefore = () => before;
 
 /** Upgrades the release with more values (`--set a=b`), and waits until its pods are there. */
 export const upgraded = (flags: string): Promise<string> =>

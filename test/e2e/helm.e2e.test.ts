@@ -3,7 +3,7 @@
  * IPAM kinds change; what the operator may then do (HLM-01); and how it goes, with and without Helm (HLM-03).
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { permissions } from "../../rbac/permissions.ts";
 import { expand, type Generation } from "../../rbac/rules.ts";
 import { PREVIOUS, PREVIOUS_VERSION } from "../helm/previous.ts";
@@ -26,7 +26,6 @@ beforeAll(async () => {
   await release("install", `${PRODUCT}-crds`, PREVIOUS.crds, "--create-namespace --set ipamCRDs=v1");
   await release("install", PRODUCT, PREVIOUS.operator, `--set image.tag=${tag}`);
 }, 600_000);
-afterAll(() => removeProduct(cluster, shell));
 
 let cooldown = 100;
 /** Edits all the time until the work is done; the last edit must have been followed. */

@@ -20,7 +20,7 @@ const user = userOf(cluster, "v3");
 
 beforeAll(() => installedWithSubjects(user), 600_000);
 afterAll(async () => {
-  await cluster.kubectl(["delete", "namespace", NAMESPACE, "--ignore-not-found"]);
+  await cluster.kubectl(["delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait=false"]);
   for (const kind of ["ipamblocks", "blockaffinities", "ipamhandles", "ippools"])
     await cluster.kubectl(["delete", `${kind}.v3.projectcalico.org`, "--all"]);
 }, 300_000);

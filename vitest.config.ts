@@ -69,7 +69,7 @@ export default defineConfig({
           setupFiles: ["test/e2e/on-failure.ts"],
           testTimeout: 300_000,
           hookTimeout: 120_000,
-          expect: { poll: { timeout: 60_000, interval: 500 } }, // each look is a kubectl, and the cluster needs the processor too
+          expect: { poll: { timeout: 60_000, interval: 300 } }, // each look is a kubectl, and the cluster needs the processor too
           maxWorkers: 1,
           isolate: false, // one process for all files: the image is built once
         },

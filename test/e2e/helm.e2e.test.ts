@@ -11,7 +11,7 @@ import { userOf } from "../installation/user.ts";
 import { canI } from "./can-i.ts";
 import { e2eCluster, e2eShell } from "./cluster.ts";
 import { installPage } from "./page.ts";
-import { onceARun, operatorPods, PRODUCT, removeProduct, upgraded } from "./product.ts";
+import { onceARun, operatorPods, PRODUCT, removeReleases, upgraded } from "./product.ts";
 
 const cluster = e2eCluster();
 const shell = e2eShell();
@@ -21,7 +21,7 @@ const release = (verb: string, name: string, chart: string, flags = "") =>
 
 beforeAll(async () => {
   for (const command of installPage("The image")) await onceARun(command);
-  await removeProduct(cluster, shell);
+  await removeReleases(cluster, shell);
   const [, tag = ""] = /load docker-image \S+:(\S+)/.exec(installPage("The image").join("\n")) ?? [];
   await release("install", `${PRODUCT}-crds`, PREVIOUS.crds, "--create-namespace --set ipamCRDs=v1");
   await release("install", PRODUCT, PREVIOUS.operator, `--set image.tag=${tag}`);

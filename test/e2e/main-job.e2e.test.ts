@@ -1,5 +1,5 @@
 /** The main job on a cluster where the operator was installed by Helm: each case of the table, by kubectl alone. */
-import { afterAll, beforeAll, describe } from "vitest";
+import { beforeAll, describe } from "vitest";
 import { mainJobCases } from "../installation/main-job.ts";
 import { userOf } from "../installation/user.ts";
 import { e2eCluster } from "./cluster.ts";
@@ -12,7 +12,6 @@ describe("the main job", () => {
     await installed();
     await upgraded("--set admissionPolicy=off");
   }, 600_000);
-  afterAll(() => upgraded("--set admissionPolicy=Deny"));
 
   mainJobCases("v3", () => user);
 });

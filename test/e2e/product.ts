@@ -86,12 +86,17 @@ export async function leaveCluster(cluster: Cluster, shell: Shell): Promise<void
 
 /** Removes all that the page installs, and all that its last section says is left. */
 export async function removeProduct(cluster: Cluster, shell: Shell): Promise<void> {
+  await removeReleases(cluster, shell);
+  await cluster.kubectlOk(["delete", "namespace", PRODUCT, "--ignore-not-found"]);
+}
+
+/** The same but for the namespace. */
+export async function removeReleases(cluster: Cluster, shell: Shell): Promise<void> {
   await shell(`helm uninstall ${PRODUCT} ${PRODUCT}-crds --namespace ${PRODUCT} --ignore-not-found --wait`);
   const roles = ["clusterroles,clusterrolebindings", "--selector", `app.kubernetes.io/managed-by=${PRODUCT}`];
   await cluster.kubectlOk(["delete", ...roles]);
   const crds = await crdsOfOurs(cluster);
   if (crds.length > 0) await deleteCrds(cluster, crds);
-  await cluster.kubectlOk(["delete", "namespace", PRODUCT, "--ignore-not-found"]);
 }
 
 async function crdsOfOurs({ kubectlOk }: Cluster): Promise<string[]> {

@@ -15,10 +15,14 @@ const subjectsOf = (role: GrantedRole) => [
 ];
 const SUBJECTS = Object.fromEntries(GRANTED_ROLES.map((role) => [role, subjectsOf(role)]));
 
-/** The product is there, its roles are bound, and the user's Installation enforces. */
+let bound: Promise<unknown> | undefined;
+const bind = () => upgraded(`--set admissionPolicy=Deny --set-json 'rbac.subjects=${JSON.stringify(SUBJECTS)}'`);
+
+/** The product is there as its chart has it, its roles are bound, and the user's Installation enforces. */
 export async function installedWithSubjects(user: User): Promise<void> {
   await installed();
   await user.reset();
   await user.enforce({ strictAffinity: true });
-  await upgraded(`--set-json 'rbac.subjects=${JSON.stringify(SUBJECTS)}'`);
+  bound ??= bind();
+  await bound;
 }

@@ -125,6 +125,13 @@ function attributesOf(
   return [finding(14, operation, `${address} has ${JSON.stringify(stored[0])}, not ${JSON.stringify(wanted[0])}`)];
 }
 
+/** Not where somebody released it meanwhile: then it was free. */
+function isKeptAllTheTime(states: readonly (IPAMBlock | undefined)[], address: string): boolean {
+  const specs = states.flatMap((block) => (block ? [block.spec] : []));
+  const isKept = specs.some((spec) => isWindowsReserved(handleAt(spec, ordinalOf(spec, address))));
+  return isKept && !specs.some((spec) => spec.allocations[ordinalOf(spec, address)] === null);
+}
+
 /** 17: what an automatic request must not be given anew. */
 function forbidden(
   history: History,
@@ -137,8 +144,7 @@ function forbidden(
   const reserved = reservations.flatMap(({ spec }) => reservedRanges(spec.reservedCIDRs ?? []));
   const reasons = [
     covered(rangeOf(range), reserved) > 0n && "is reserved",
-    states.some((block) => block && isWindowsReserved(handleAt(block.spec, ordinalOf(block.spec, address)))) &&
-      "is kept by Windows",
+    isKeptAllTheTime(states, address) && "is kept by Windows",
     !poolsFor(history, operation).some((pool) => contains(pool, range)) && "is in no pool that may be used",
   ];
   return reasons.filter((reason) => reason !== false).map((reason) => finding(17, operation, `${address} ${reason}`));

@@ -55,4 +55,5 @@ it("the API server is restarted: the pods go on as they are, and follow what is 
   await expect.poll(async () => (await user.spec())?.strictAffinity).toBe(true);
   await succeeded();
   expect(await restarts()).toBe(before);
+  await cluster.kubectlOk(["wait", "nodes", "--all", "--for=condition=Ready", "--timeout=60s"]);
 });

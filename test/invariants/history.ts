@@ -125,11 +125,14 @@ function attributesOf(
   return [finding(14, operation, `${address} has ${JSON.stringify(stored[0])}, not ${JSON.stringify(wanted[0])}`)];
 }
 
-/** Not where somebody released it meanwhile: then it was free. */
-function isKeptAllTheTime(states: readonly (IPAMBlock | undefined)[], address: string): boolean {
+/** Whether one write took it from Windows and gave it away. Where somebody released it in between, it was free to be given. */
+function isTakenFromWindows(states: readonly (IPAMBlock | undefined)[], address: string): boolean {
   const specs = states.flatMap((block) => (block ? [block.spec] : []));
-  const isKept = specs.some((spec) => isWindowsReserved(handleAt(spec, ordinalOf(spec, address))));
-  return isKept && !specs.some((spec) => spec.allocations[ordinalOf(spec, address)] === null);
+  return specs.some((spec, at) => {
+    const [ordinal, next] = [ordinalOf(spec, address), specs[at + 1]];
+    if (!next || !isWindowsReserved(handleAt(spec, ordinal))) return false;
+    return isHeld(next, ordinal) && !isWindowsReserved(handleAt(next, ordinal));
+  });
 }
 
 /** 17: what an automatic request must not be given anew. */
@@ -144,7 +147,7 @@ function forbidden(
   const reserved = reservations.flatMap(({ spec }) => reservedRanges(spec.reservedCIDRs ?? []));
   const reasons = [
     covered(rangeOf(range), reserved) > 0n && "is reserved",
-    isKeptAllTheTime(states, address) && "is kept by Windows",
+    isTakenFromWindows(states, address) && "is kept by Windows",
     !poolsFor(history, operation).some((pool) => contains(pool, range)) && "is in no pool that may be used",
   ];
   return reasons.filter((reason) => reason !== false).map((reason) => finding(17, operation, `${address} ${reason}`));

@@ -168,6 +168,15 @@ describe("checkHistory", () => {
     expect([...new Set(checkHistory(historyWith(changes)).map((finding) => finding.invariant))]).toEqual([invariant]);
   });
 
+  it("17: an address that Windows kept may be given once somebody has released it, and not before", () => {
+    const kept = write(1, version(98n, { 0: windows }, [1, 2]), 1);
+    const freed = write(1, version(99n, {}, [1, 2, 0]), 1);
+    const seventeen = (changes: Changes) =>
+      checkHistory(historyWith(changes)).some(({ invariant }) => invariant === 17);
+    expect(seventeen({ created: [kept, freed, sound.created] })).toBe(false);
+    expect(seventeen({ created: [freed, kept] })).toBe(true);
+  });
+
   it.for<[string, Changes]>([
     ["a host's life", {}],
     [

@@ -1,4 +1,4 @@
-/** Which Debian package a file of this machine is from; elsewhere nobody knows, and the bill of materials lacks it. */
+/** Which Debian packages files of this machine are from; elsewhere nobody knows, and the bill of materials lacks them. */
 import { spawnSync } from "node:child_process";
 import { existsSync, realpathSync } from "node:fs";
 
@@ -11,21 +11,28 @@ export interface DebianPackage {
   readonly copyright: string;
 }
 
-export function packageOf(path: string): DebianPackage | undefined {
-  const file = realpathSync(path);
+/** The packages that the files are from, each once, by name. All are asked for at once: dpkg reads all it knows each time. */
+export function packagesOf(paths: readonly string[]): DebianPackage[] {
+  const files = paths.map((path) => realpathSync(path));
   // Debian has moved /lib to /usr/lib, and not all packages know.
-  const owner = query("--search", file) ?? query("--search", file.replace(/^\/usr/, ""));
-  const shown = owner && query("--show", owner.split(": ")[0]!);
-  if (!shown) return undefined;
-  const [qualified = "", version = ""] = shown.split("\t");
+  const known = [...files, ...files.map((file) => file.replace(/^\/usr(?=\/lib)/, ""))];
+  const owners = new Set(query("--search", ...new Set(known)).flatMap((line) => line.split(": ")[0]!.split(", ")));
+  if (owners.size === 0) return [];
+  return query("--show", ...owners)
+    .map(packageIn)
+    .filter(({ copyright }) => existsSync(copyright))
+    .sort((a, b) => a.name.localeCompare(b.name));
+}
+
+function packageIn(line: string): DebianPackage {
+  const [qualified = "", version = ""] = line.split("\t");
   const [name = "", architecture] = qualified.split(":");
   const copyright = `/usr/share/doc/${name}/copyright`;
-  if (!existsSync(copyright)) return undefined;
   return { name, version, copyright, ...(architecture !== undefined && { architecture }) };
 }
 
-/** Undefined where there is no dpkg, or it knows nothing. */
-function query(...args: readonly string[]): string | undefined {
-  const { status, stdout } = spawnSync("dpkg-query", args, { encoding: "utf8" });
-  return status === 0 ? stdout.trim() : undefined;
+/** The lines that it prints of what it knows, also where it does not know all; none where there is no dpkg. */
+function query(...args: readonly string[]): string[] {
+  const { stdout } = spawnSync("dpkg-query", args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  return (stdout ?? "").split("\n").filter((line) => line !== "" && !line.startsWith("diversion "));
 }

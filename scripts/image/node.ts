@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { chmod, copyFile, cp, mkdir, stat } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { type DebianPackage, packageOf } from "./debian.ts";
+import { type DebianPackage, packagesOf } from "./debian.ts";
 
 const root = join(import.meta.dirname, "../..");
 /** Where distroless has it too. */
@@ -25,14 +25,11 @@ export async function layOutNode(out: string): Promise<Component[]> {
   await put(node, join(out, NODE));
   strip(join(out, NODE));
   await put(join(distribution(), "LICENSE"), join(out, "nodejs/LICENSE"));
-  const packages = new Map<string, DebianPackage>();
-  for (const library of [...librariesOf(node), ...(await exists(CERTIFICATES))]) {
-    await put(library, join(out, library));
-    const debian = packageOf(library);
-    if (debian) packages.set(debian.name, debian);
-  }
-  for (const { copyright } of packages.values()) await put(copyright, join(out, copyright));
-  return [nodeComponent(node), ...[...packages.values()].map(libraryComponent)];
+  const files = [...librariesOf(node), ...(await exists(CERTIFICATES))];
+  for (const file of files) await put(file, join(out, file));
+  const packages = packagesOf(files);
+  for (const { copyright } of packages) await put(copyright, join(out, copyright));
+  return [nodeComponent(node), ...packages.map(libraryComponent)];
 }
 
 /** The file itself where it is a link. */

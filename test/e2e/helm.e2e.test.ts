@@ -37,7 +37,7 @@ async function whileEdited(generation: Generation, work: () => Promise<unknown>)
   const user = users[generation];
   while (!done) {
     await user.enforce({ strictAffinity: true, ipCooldownSeconds: ++cooldown });
-    await sleep(500); // kubectl after kubectl would leave the cluster no processor to work with
+    await sleep(1000); // kubectl after kubectl would leave the cluster no processor to work with
   }
   await working;
   await expect.poll(async () => (await user.spec())?.ipCooldownSeconds).toBe(cooldown);

@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-const ORDER = ["kind", "install", "kubectl", "main-job", "roles", "workload", "leader", "uninstall", "helm"];
+const ORDER = ["install", "kubectl", "main-job", "roles", "workload", "leader", "uninstall", "helm"];
 
 /** Zero for all other files: they stay as Vitest has them. */
 function place({ moduleId }: TestSpecification): number {

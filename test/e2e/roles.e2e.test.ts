@@ -15,7 +15,7 @@ beforeAll(() => installedWithSubjects(user), 600_000);
 const granted = (role: GrantedRole) =>
   new Set(permissionsOf(role, ["v3"]).map(({ verb, resource, group }) => `${verb} ${resource}${group && `.${group}`}`));
 const OURS = /\.(ipam-operator\.io|projectcalico\.org)$/;
-const found = (what: string) => cluster.kubectlOk(["wait", "--for=create", what, "--timeout=60s"]);
+const found = (...what: string[]) => cluster.kubectlOk(["wait", "--for=create", ...what, "--timeout=60s"]);
 
 describe.each(GRANTED_ROLES)("%s", (role) => {
   it("may do what its table says, and nothing else", async () => {
@@ -25,9 +25,9 @@ describe.each(GRANTED_ROLES)("%s", (role) => {
 
   it("is made again when somebody deletes it and its binding", async () => {
     const name = roleName(role);
-    await cluster.kubectlOk(["delete", `clusterrole/${name}`, `clusterrolebinding/${name}`]);
-    await found(`clusterrole/${name}`);
-    await found(`clusterrolebinding/${name}`);
+    const both = [`clusterrole/${name}`, `clusterrolebinding/${name}`];
+    await cluster.kubectlOk(["delete", ...both]);
+    await found(...both);
     await expect.poll(() => canI(cluster, ["--as=jane", `--as-group=${groupOf(role)}`])).toEqual(granted(role));
   });
 });

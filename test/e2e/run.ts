@@ -10,7 +10,6 @@ import { clusterVariable, keepVariable } from "./cluster-setup.ts";
 const help = `npm run e2e -- [flags] [test files]
   --kind NAME  use this kind cluster and leave it; otherwise one is made, see test/kind/README.md
   --keep       leave the cluster that was made, and say how to use it
-  --smoke      only whether the cluster itself works
   --down       end a cluster that an earlier run kept`;
 
 const { values, positionals } = parseArgs({
@@ -18,7 +17,6 @@ const { values, positionals } = parseArgs({
   options: {
     kind: { type: "string" },
     keep: { type: "boolean", default: false },
-    smoke: { type: "boolean", default: false },
     down: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -35,10 +33,9 @@ if (values.help) {
 
 function runTests(): number {
   const vitest = join(import.meta.dirname, "../../node_modules/vitest/vitest.mjs");
-  const files = values.smoke ? ["test/e2e/kind.e2e.test.ts"] : positionals;
   const settings = { [clusterVariable]: values.kind ?? "", [keepVariable]: String(values.keep) };
   const env = { ...process.env, ...settings };
-  const { status } = spawnSync(process.execPath, [vitest, "run", "--project", "e2e", ...files], {
+  const { status } = spawnSync(process.execPath, [vitest, "run", "--project", "e2e", ...positionals], {
     env,
     stdio: "inherit",
   });

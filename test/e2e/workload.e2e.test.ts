@@ -21,19 +21,20 @@ const user = userOf(cluster, "v3");
 beforeAll(() => installedWithSubjects(user), 600_000);
 afterAll(async () => {
   await cluster.kubectl(["delete", "namespace", NAMESPACE, "--ignore-not-found", "--wait=false"]);
+  // One request for a kind: kubectl's own `delete --all` asks for each object twice.
   for (const kind of ["ipamblocks", "blockaffinities", "ipamhandles", "ippools"])
-    await cluster.kubectl(["delete", `${kind}.v3.projectcalico.org`, "--all"]);
+    await cluster.kubectl(["delete", "--raw", `/apis/projectcalico.org/v3/${kind}`]);
 }, 300_000);
 
 const inNamespace = (...args: string[]) => cluster.kubectlOk(["--namespace", NAMESPACE, ...args]);
-const pods = async () =>
-  (await inNamespace("get", "pods", "--output", "jsonpath={.items[*].metadata.name}")).split(" ");
+/** Names of the pods, once all of them run. */
+let pods: readonly string[] = [];
 
 /** What every process has said so far: in one look, since a look at each would take longer than they take to say more. */
 async function saidByAll(): Promise<Line[][]> {
   const all = ["--selector", "app=allocator", "--all-containers", "--prefix", "--tail=-1", "--max-log-requests=20"];
   const lines = (await inNamespace("logs", ...all)).split("\n").filter(Boolean);
-  const said = new Map((await processes()).map((process): [string, Line[]] => [process, []]));
+  const said = new Map(processes().map((process): [string, Line[]] => [process, []]));
   for (const line of lines) {
     const [, process = "", text = ""] = /^\[pod\/(\S+)\] (.*)$/.exec(line) ?? [];
     said.get(process)?.push(JSON.parse(text));
@@ -41,7 +42,7 @@ async function saidByAll(): Promise<Line[][]> {
   return [...said.values()];
 }
 /** `pod/container` of each. */
-const processes = async () => (await pods()).flatMap((pod) => WORKERS.map((worker) => `${pod}/${worker}`));
+const processes = () => pods.flatMap((pod) => WORKERS.map((worker) => `${pod}/${worker}`));
 const count = (lines: readonly Line[], key: string) => lines.filter((line) => key in line).length;
 /** Everything that is stored, as the library reads it. */
 async function stored(): Promise<ListedObjects> {
@@ -66,7 +67,8 @@ it("allocates and releases on each worker, with the rights of a CNI plugin and n
   const input = JSON.stringify(workload(await bundledWorker(), image));
   await cluster.kubectlOk(["apply", "--server-side", "--filename", "-"], { input });
   await inNamespace("rollout", "status", "daemonset/allocator", "--timeout=120s");
-  expect((await pods()).length).toBeGreaterThanOrEqual(2);
+  pods = (await inNamespace("get", "pods", "--output", "jsonpath={.items[*].metadata.name}")).split(" ");
+  expect(pods.length).toBeGreaterThanOrEqual(2);
   await expect.poll(() => least("released")).toBeGreaterThan(0);
   const may = await canI(cluster, [`--as=system:serviceaccount:${NAMESPACE}:${ACCOUNT}`, "--namespace", NAMESPACE]);
   expect(may).toContain("update ipamblocks.projectcalico.org");
@@ -92,8 +94,10 @@ it("goes on while the configuration changes, and follows it", async () => {
 
 it("leaves data that satisfies the invariants, and in which each process has exactly what it holds", async () => {
   const finish = ["/nodejs/bin/node", "--eval", "process.kill(1, 'SIGUSR2')"];
-  for (const pod of await pods())
-    for (const worker of WORKERS) await inNamespace("exec", pod, "--container", worker, "--", ...finish);
+  const finished = pods.flatMap((pod) =>
+    WORKERS.map((worker) => inNamespace("exec", pod, "--container", worker, "--", ...finish)),
+  );
+  await Promise.all(finished);
   await expect.poll(() => least("held")).toBe(1);
   const said = (await saidByAll()).flat();
   const held = Object.assign({}, ...said.map((line) => ("held" in line ? line.held : {}))) as Record<string, string[]>;

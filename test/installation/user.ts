@@ -11,6 +11,7 @@ interface Event extends KubeObject {
   readonly type: string;
   readonly reason: string;
   readonly note: string;
+  readonly regarding: { readonly uid?: string };
 }
 
 /** Nodes that a user adds: of no machine. */
@@ -22,8 +23,14 @@ export function userOf(cluster: Kubectl, generation: Generation) {
   // With its version: kubectl reads `ipamconfigs.crd.projectcalico.org` as the short name `ipamconfigs` of
   // `projectcalico.org` where both groups are served.
   const plural = `${type.plural}.${type.version}.${type.group}`;
-  const apply = (object: object, args: readonly string[] = []) =>
-    cluster.kubectl(["apply", ...args, "--filename", "-"], { input: JSON.stringify(object) });
+  let isClean = false;
+  const apply = async (object: object, args: readonly string[] = []) => {
+    // Otherwise kubectl reads the whole OpenAPI document to find that a kind of ours has no strategic merge patch.
+    const flags = ["--openapi-patch=false", ...args, "--filename", "-"];
+    const applied = await cluster.kubectl(["apply", ...flags], { input: JSON.stringify(object) });
+    if (applied.code === 0) isClean = false;
+    return applied;
+  };
   const installationOf = (spec: unknown, name = "default") => ({
     apiVersion: "ipam-operator.io/v1alpha1",
     kind: "Installation",
@@ -75,21 +82,21 @@ export function userOf(cluster: Kubectl, generation: Generation) {
       return (installation?.status?.conditions ?? []).map(({ type, status, reason }) => `${type}=${status} ${reason}`);
     },
     message: async () => (await user.installation())?.status?.conditions?.at(-1)?.message ?? "",
+    /** What was told of the Installation that is there now. */
     events: async () => {
+      const uid = (await user.installation())?.metadata.uid;
       const list = await get<{ items: Event[] }>("events.v1.events.k8s.io", "--namespace", "default");
-      return (list?.items ?? []).map(({ type, reason, note }) => `${type} ${reason}: ${note}`);
+      const ofIt = (list?.items ?? []).filter(({ regarding }) => regarding.uid === uid);
+      return ofIt.map(({ type, reason, note }) => `${type} ${reason}: ${note}`);
     },
-    /** Back to a cluster with no Installation and no configuration. */
+    /** Back to a cluster with no Installation and no configuration; at once where this user has stored nothing since. */
     reset: async () => {
+      if (isClean) return;
       await cluster.kubectlOk(["delete", "ipaminst", "--all"]);
-      const told = ["--namespace", "default", "--field-selector", "regarding.kind=Installation"];
-      const left = [
-        [`${plural},ippools.${type.group}`, "--all"],
-        ["events.v1.events.k8s.io", ...told],
-        ...(added ? [["nodes", "--selector", ADDED]] : []),
-      ];
+      const left = [[`${plural},ippools.${type.group}`, "--all"], ...(added ? [["nodes", "--selector", ADDED]] : [])];
       added = false;
       await Promise.all(left.map((what) => cluster.kubectl(["delete", ...what])));
+      isClean = true;
     },
   };
   return user;

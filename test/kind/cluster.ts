@@ -33,8 +33,6 @@ export interface Cluster extends Kubectl {
   readonly docker: Docker;
   /** Names of the nodes, which are those of their containers, the control plane first. */
   nodes(): Promise<string[]>;
-  /** Loads an image from a tar file (of `docker save`, or an OCI archive) into every node. */
-  loadImage(tar: string): Promise<void>;
   /** Ends the API server as a crash would, and waits until the next one is ready. */
   restartApiServer(): Promise<void>;
   /** Ends the first container of a pod as a crash would; the kubelet starts the next one. */
@@ -55,9 +53,6 @@ export function clusterOf(access: ClusterAccess): Cluster {
     docker,
     ...kubectl,
     nodes,
-    loadImage: async (tar) => {
-      await run(access.programs.kind, ["load", "image-archive", tar, "--name", access.name], { env: docker.env });
-    },
     restartApiServer: async () => restartApiServer(docker, kubectl, (await nodes())[0]!),
     crashPod: (namespace, pod) => crashPod(docker, kubectl, ["--namespace", namespace, pod]),
     logs: () => logsOf(docker, kubectl),

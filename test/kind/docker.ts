@@ -41,9 +41,4 @@ export class Docker {
     const buildArgs = Object.entries(args).flatMap(([name, value]) => ["--build-arg", `${name}=${value}`]);
     await this.run(["build", "--network", "none", "--tag", tag, ...file, ...buildArgs, context]);
   }
-
-  /** Writes images to a tar file as `docker load` and `kind load image-archive` read it. */
-  async save(names: readonly string[], file: string): Promise<void> {
-    await this.run(["save", "--output", file, ...names]);
-  }
 }

@@ -62,7 +62,8 @@ async function stop(docker: Docker, child: ChildProcess): Promise<void> {
 
 async function removeContainers(docker: Docker): Promise<void> {
   const containers = await docker.list(["ps", "--all", "--quiet"]);
-  if (containers.length > 0) await docker.run(["rm", "--force", "--volumes", ...containers]);
+  // Each by itself: in one command they would end one after the other.
+  await Promise.all(containers.map((container) => docker.run(["rm", "--force", "--volumes", container])));
   await docker.run(["volume", "prune", "--force"]);
   await docker.run(["network", "prune", "--force"]);
 }

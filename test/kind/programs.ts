@@ -34,7 +34,6 @@ const node: GoBuild = {
     { name: "host-local", package: `${plugins}/ipam/host-local` },
     { name: "loopback", package: `${plugins}/main/loopback` },
     { name: "ptp", package: `${plugins}/main/ptp` },
-    { name: "portmap", package: `${plugins}/meta/portmap` },
     { name: "coredns", package: "./coredns" },
     { name: "podnet", package: "./podnet" },
     { name: "pause", package: "./pause" },

@@ -20,7 +20,7 @@ export type Line =
   | { readonly held: Readonly<Record<string, readonly string[]>> };
 
 const { NODE_NAME: node = "", WORKER: worker = "" } = process.env;
-const mostHandles = 12;
+const mostHandles = 6;
 const pauseMs = 100;
 
 const say = (line: Line) => void process.stdout.write(`${JSON.stringify(line)}\n`);

@@ -13,7 +13,7 @@ import { buildImages } from "./images.ts";
 import { buildRootfs } from "./rootfs.ts";
 
 const binaries = ["kubeadm", "kubelet", "kubectl", "containerd", "containerd-shim-runc-v2", "ctr", "crictl"];
-const plugins = ["host-local", "loopback", "ptp", "portmap"];
+const plugins = ["host-local", "loopback", "ptp"];
 const manifests = ["default-cni.yaml", "default-storage.yaml"];
 const entrypoint = 'ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]';
 

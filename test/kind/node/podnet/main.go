@@ -104,7 +104,6 @@ func configure(podCIDR string) error {
 				"ranges":  [][]object{{{"subnet": podCIDR}}},
 				"routes":  []object{{"dst": "0.0.0.0/0"}},
 			}},
-			{"type": "portmap", "capabilities": object{"portMappings": true}},
 		},
 	}, "", "  ")
 	if err != nil {

@@ -1,3 +1,0 @@
-module ipam-operator-test/probe
-
-go 1.26.0

@@ -13,6 +13,12 @@ import { anyObject, group, listOf, name, port, text, texts, toggle } from "./val
 /** Set by Helm in every chart that another one contains. */
 const global = anyObject({}, "Set by Helm where another chart contains this one; not used.");
 
+/** A strict schema must know it, or no chart could make the dependency conditional by the usual name. */
+const enabled = toggle(
+  true,
+  "For a chart that contains this one: what `condition` of the dependency names. This chart alone is there or is not.",
+);
+
 const image = group("The operator's image.", {
   repository: z
     .string()
@@ -120,6 +126,7 @@ export const operatorValues = z.strictObject({
   }),
   networkPolicy,
   tests: group("What `helm test` runs.", { enabled: toggle(true, "Render the test's pod.") }),
+  enabled,
   global,
 });
 export type OperatorValues = z.input<typeof operatorValues>;
@@ -133,5 +140,6 @@ export const crdsValues = z.strictObject({
       "Calico's IPAM CRDs, for a cluster without Calico: v1 (crd.projectcalico.org) or v3 (projectcalico.org). " +
         "Leave it at none where Calico is, or will be, installed.",
     ),
+  enabled,
   global,
 });

@@ -19,6 +19,12 @@ afterEach(() => wipe(cluster, releases));
 const get = (...args: string[]) => cluster.kubectlOk(["get", ...args]);
 const version = () => get("deployment", "ipam-operator", "-n", "ipam-operator", "-o", "jsonpath={..image}");
 const policyOfInstallation = () => get("ipaminst", "default", "-o", "jsonpath={.spec.managementPolicy}");
+const firstInstallation = (ipam: object) => ({
+  apiVersion: "ipam-operator.io/v1alpha1",
+  kind: "Installation",
+  metadata: { name: "default" },
+  spec: { managementPolicy: "Observe", ipam },
+});
 const notes = (said: string) => said.split("NOTES:\n")[1]!.trim();
 const ours = (name: string) => name.includes("ipam-operator");
 const restart = { podAnnotations: { restarted: "once" } };
@@ -142,14 +148,32 @@ describe("install, upgrade, rollback", () => {
     expect((await everything(cluster)).filter(ours)).toEqual(["Namespace ipam-operator"]);
   });
 
-  test("a first Installation that breaks a rule is refused in the words of the rule", async () => {
+  test("a first Installation that breaks a rule is refused before anything is installed", async () => {
     await releases.crds("install");
+    const before = await everything(cluster);
     const values = { installation: { create: true, ipam: { maxBlocksPerHost: 8, strictAffinity: false } } };
-    const args = ["install", "ipam-operator", OPERATOR_CHART, "--create-namespace"];
-    const { code, stderr } = await releases.helm(args, values);
+    const { code, stderr } = await releases.helm(["install", "ipam-operator", OPERATOR_CHART], values);
     expect(code).toBe(1);
-    expect(stderr).toContain("MaxBlocksPerHost requires StrictAffinity to be enabled");
-    expect((await everything(cluster)).filter((name) => name.startsWith("Installation"))).toEqual([]);
+    expect(stderr).toContain("installation.ipam: MaxBlocksPerHost requires StrictAffinity to be enabled");
+    expect(await everything(cluster)).toEqual(before);
+  });
+
+  test("the chart takes a first Installation where the API server takes it", async () => {
+    await releases.crds("install");
+    const off = [undefined, true, false];
+    const settings = off.flatMap((strictAffinity) =>
+      off.flatMap((autoAllocateBlocks) =>
+        [undefined, 0, 8].map((maxBlocksPerHost) => ({ strictAffinity, autoAllocateBlocks, maxBlocksPerHost })),
+      ),
+    );
+    for (const ipam of settings.map((one) => JSON.parse(JSON.stringify(one)))) {
+      const installation = { create: true, ipam };
+      const chart = await releases.helm(["template", "ipam-operator", OPERATOR_CHART], { installation });
+      const input = JSON.stringify(firstInstallation(ipam));
+      const apiServer = await cluster.kubectl(["create", "--dry-run=server", "--filename", "-"], { input });
+      const words = /(Cannot disable|MaxBlocksPerHost requires).*/;
+      expect([chart.code, words.exec(chart.stderr)?.[0]]).toEqual([apiServer.code, words.exec(apiServer.stderr)?.[0]]);
+    }
   });
 
   test("a second operator is refused: the first one's objects are not taken over", async () => {

@@ -73,18 +73,46 @@ function typeOf(row: FlagRow): z.ZodType {
   return type().describe(row.help);
 }
 
-/** The template that turns these values into arguments. */
+/** Flags that the Deployment's template sets from a value that is not the flag's own. */
+const SET_OTHERWISE: { readonly [name in keyof OperatorOptions]?: string } = {
+  metricsBindAddress: "metrics.port",
+  metricsCertDir: "metrics.certSecret",
+  healthProbeBindAddress: "probes.port",
+  rbacSubjects: "rbac.subjects",
+};
+
+/**
+ * Templates: these values as arguments; the value that sets each flag, so that no argument sets it besides; and the
+ * values that are times, by their names.
+ */
 export function flagsTemplate(): string {
-  const lines = FLAGS.flatMap((row) => {
+  const set = FLAGS.flatMap((row) => {
     const path = FLAG_VALUES[row.name];
-    return path === null ? [] : [argument(row, `.Values.${path}`)];
+    return path === null ? [] : [{ row, path }];
   });
-  return `{{- define "ipam-operator.flags" -}}\n${lines.join("\n")}\n{{- end }}\n`;
+  const settingOf = ({ name }: FlagRow) => FLAG_VALUES[name] ?? SET_OTHERWISE[name];
+  return [
+    definition(
+      "flags",
+      set.map(({ row, path }) => argument(row, `.Values.${path}`)),
+    ),
+    definition(
+      "flagValues",
+      FLAGS.flatMap((row) => (settingOf(row) ? [`"${flagText(row.name)}": ${settingOf(row)}`] : [])),
+    ),
+    definition(
+      "times",
+      set.flatMap(({ row, path }) => (row.value === "TIME" ? [`"${path}": {{ .Values.${path} | quote }}`] : [])),
+    ),
+  ].join("\n");
 }
+
+const definition = (name: string, lines: readonly string[]) =>
+  `{{- define "ipam-operator.${name}" -}}\n${lines.join("\n")}\n{{- end }}\n`;
 
 /** Counts are cut to integers: Helm holds numbers as floats and prints a million as 1e+06. */
 function argument(row: FlagRow, value: string): string {
   if (row.value === "COUNT") return `- ${flagText(row.name)}={{ ${value} | int }}`;
   if (row.value !== "GATES") return `- ${flagText(row.name)}={{ ${value} }}`;
-  return `{{- with ${value} }}\n- ${flagText(row.name)}={{ . }}\n{{- end }}`;
+  return `{{- with ${value} }}\n- {{ printf "${flagText(row.name)}=%s" . | quote }}\n{{- end }}`;
 }

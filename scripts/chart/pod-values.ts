@@ -53,6 +53,7 @@ export const placement = {
   terminationGracePeriodSeconds: z
     .int()
     .min(1)
+    .max(2_000_000)
     .default(30)
     .describe("Longest a pod may take to stop; longer than operator.gracefulShutdownTimeout."),
 };

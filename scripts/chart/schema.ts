@@ -14,7 +14,10 @@ export interface ValueSchema {
 
 /** Draft 7 is what Helm 3 and Helm 4 both read. */
 export function jsonSchema(values: z.ZodType): ValueSchema {
-  return withRequired(z.toJSONSchema(values, { target: "draft-7", io: "input" }) as ValueSchema);
+  const schema = withRequired(z.toJSONSchema(values, { target: "draft-7", io: "input" }) as ValueSchema);
+  const { required = [], ...rest } = schema;
+  // The one value that came after a release: `helm upgrade --reuse-values` brings no defaults of new values.
+  return { ...rest, required: required.filter((name) => name !== "enabled") };
 }
 
 /**

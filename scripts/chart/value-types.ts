@@ -12,10 +12,6 @@ export const text = (standard: string, description: string) => z.string().defaul
 export const port = (standard: number, description: string) =>
   z.int().min(1).max(65_535).default(standard).describe(description);
 
-/** A name that something is looked up by: never empty. */
-export const name = (standard: string, description: string) =>
-  z.string().min(1).default(standard).describe(description);
-
 /** Labels or annotations: a number or a truth value, which YAML makes of `1` and `yes`, needs quotes. */
 export const texts = (standard: Record<string, string>, description: string) =>
   z.record(z.string(), z.string()).default(standard).describe(description);

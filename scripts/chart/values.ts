@@ -8,7 +8,7 @@ import { subjectsFile } from "../../rbac/subjects.ts";
 import { installationSpec, ipamSettings } from "../../src/api/installation.ts";
 import { flagValues } from "./flags.ts";
 import { placement, podSecurity, resources } from "./pod-values.ts";
-import { anyObject, group, listOf, name, port, text, texts, toggle } from "./value-types.ts";
+import { anyObject, group, listOf, port, text, texts, toggle } from "./value-types.ts";
 
 /** Set by Helm in every chart that another one contains. */
 const global = anyObject({}, "Set by Helm where another chart contains this one; not used.");
@@ -16,7 +16,7 @@ const global = anyObject({}, "Set by Helm where another chart contains this one;
 /** A strict schema must know it, or no chart could make the dependency conditional by the usual name. */
 const enabled = toggle(
   true,
-  "For a chart that contains this one: what `condition` of the dependency names. This chart alone is there or is not.",
+  "For a chart that contains this one: what `condition` of the dependency names. False where no condition reads it is refused.",
 );
 
 const image = group("The operator's image.", {
@@ -25,7 +25,11 @@ const image = group("The operator's image.", {
     .regex(/^([^/@\s]+\/)?[a-z0-9._/-]+$/)
     .default("ipam-operator")
     .describe("Registry and name, without tag or digest."),
-  tag: text("", "Tag; the chart's appVersion when empty."),
+  tag: z
+    .string()
+    .regex(/^([A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?$/)
+    .default("")
+    .describe("Tag; the chart's appVersion when empty."),
   digest: z
     .string()
     .regex(/^(sha256:[0-9a-f]{64})?$/)
@@ -60,7 +64,11 @@ const rbac = group("Permissions.", {
 
 const serviceAccount = group("The operator's ServiceAccount.", {
   create: toggle(true, "Create it."),
-  name: name("ipam-operator", "Its name."),
+  name: z
+    .string()
+    .regex(/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/)
+    .default("ipam-operator")
+    .describe("Its name."),
   annotations: texts({}, "Annotations for it."),
 });
 
@@ -86,7 +94,7 @@ const metrics = group("Metrics, and what reads them.", {
   }),
 });
 
-const networkPolicy = group("NetworkPolicy for the operator's pods.", {
+const networkPolicy = group("NetworkPolicy for the operator's pods. Most network plugins apply none to hostNetwork.", {
   enabled: toggle(false, "Create it: in only to metrics and probes, out only to DNS and the API server."),
   apiServerPorts: listOf(port(443, ""), [443, 6443], "Ports of the API server: the Service's, and the endpoints'."),
   metricsFrom: listOf(
@@ -103,8 +111,12 @@ export const operatorValues = z.strictObject({
   operator: group("The operator's flags; see docs/reference/operator-flags.md.", flagValues("operator")),
   logs: group("Its log, on standard error.", flagValues("logs")),
   leaderElection: group("Which of the pods works.", flagValues("leaderElection")),
-  extraArgs: listOf(z.string(), [], "Further flags, as on a command line."),
-  extraEnv: listOf(anyObject({}, ""), [], "Further environment variables: a list of EnvVar."),
+  extraArgs: listOf(z.string().min(1), [], "Further flags, as on a command line; not those that a value sets."),
+  extraEnv: listOf(
+    z.looseObject({ name: z.string().min(1), value: z.string().optional() }),
+    [],
+    "Further environment variables: a list of EnvVar. A flag that a value sets wins over its variable.",
+  ),
   installation,
   admissionPolicy: z
     .union([z.enum(["Deny", "Warn", "off"]), z.literal(false)])

@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { stringify } from "yaml";
 import manifest from "../../package.json" with { type: "json" };
-import { CRDS_CHART, namesOf, OPERATOR_CHART, objectsIn, only, refusal, renderText } from "./helm.ts";
+import { CRDS_CHART, namesOf, OPERATOR_CHART, objectsIn, only, refusal, renderText, type Values } from "./helm.ts";
 
 const CHARTS = [OPERATOR_CHART, CRDS_CHART];
 const folders: string[] = [];
@@ -13,13 +13,14 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true });
 });
 
-/** A chart that contains both; with conditions it names `enabled` of each. */
-async function umbrella(conditions: boolean): Promise<string> {
+/** A chart that contains both; with conditions it names `enabled` of each, with an alias it calls them otherwise. */
+async function umbrella({ conditions = false, alias = "" } = {}): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "umbrella-"));
   folders.push(folder);
   const dependencies = CHARTS.map((chart) => {
     const name = basename(chart);
-    return { name, version: manifest.version, ...(conditions && { condition: `${name}.enabled` }) };
+    const condition = conditions && { condition: `${name}.enabled` };
+    return { name, version: manifest.version, ...condition, ...(alias && { alias: `${alias}-${name}` }) };
   });
   await mkdir(join(folder, "charts"));
   await writeFile(
@@ -32,14 +33,14 @@ async function umbrella(conditions: boolean): Promise<string> {
 
 it("takes their values under their names, and Helm's `global`", async () => {
   const values = { global: { team: "network" }, "ipam-operator": { replicas: 3 } };
-  const objects = objectsIn(await renderText(await umbrella(false), values));
+  const objects = objectsIn(await renderText(await umbrella(), values));
   expect(only(objects, "Deployment")["spec"].replicas).toBe(3);
   expect(namesOf(objects)).toContain("CustomResourceDefinition ipaminstallations.ipam-operator.io");
 });
 
 it("renders each where its condition is left out or holds, and not where it does not", async () => {
-  const chart = await umbrella(true);
-  const kinds = async (values: object) => objectsIn(await renderText(chart, { ...values })).map(({ kind }) => kind);
+  const chart = await umbrella({ conditions: true });
+  const kinds = async (values: Values) => objectsIn(await renderText(chart, values)).map(({ kind }) => kind);
   expect(await kinds({})).toEqual(expect.arrayContaining(["Deployment", "CustomResourceDefinition"]));
   const withoutCrds = await kinds({ "ipam-operator": { enabled: true }, "ipam-operator-crds": { enabled: false } });
   expect(withoutCrds).toContain("Deployment");
@@ -48,9 +49,18 @@ it("renders each where its condition is left out or holds, and not where it does
 });
 
 it("says so where nothing reads `enabled: false`", async () => {
-  const chart = await umbrella(false);
+  const chart = await umbrella();
   const words = "enabled is false, and no condition reads it";
   for (const name of ["ipam-operator", "ipam-operator-crds"])
     expect(await refusal(chart, { [name]: { enabled: false } })).toContain(words);
   for (const alone of CHARTS) expect(await refusal(alone, { enabled: false })).toContain(words);
+  const renamed = await umbrella({ alias: "our" });
+  expect(await refusal(renamed, { "our-ipam-operator": { enabled: false } })).toContain(
+    "(condition: our-ipam-operator.enabled)",
+  );
+});
+
+it("goes on without it in a release that kept the values of one from before (--reuse-values)", async () => {
+  for (const alone of CHARTS)
+    expect(await renderText(alone, { enabled: null })).toBe(await renderText(alone, { enabled: true }));
 });

@@ -75,7 +75,36 @@ const REFUSED: Readonly<Record<string, readonly [values: Values, ...words: strin
     { image: { repository: "registry.example:5000/ipam-operator:1.0" } },
     "at '/image/repository': 'registry.example:5000/ipam-operator:1.0' does not match pattern",
   ],
-  "a ServiceAccount without a name": [{ serviceAccount: { name: "" } }, "at '/serviceAccount/name': minLength: got 0"],
+  "a ServiceAccount without a name": [
+    { serviceAccount: { name: "" } },
+    "at '/serviceAccount/name': '' does not match pattern",
+  ],
+  "a tag that no image has": [
+    { image: { tag: "v1@sha256:0" } },
+    "at '/image/tag': 'v1@sha256:0' does not match pattern",
+  ],
+  "a flag that a value sets": [
+    { extraArgs: ["--context=x", "--leader-elect=false"] },
+    "extraArgs has --leader-elect, which the chart sets itself: use leaderElection.enabled",
+  ],
+  "a flag that a value sets, apart from what it is set to": [
+    { extraArgs: ["--metrics-bind-address", ":9999"] },
+    "extraArgs has --metrics-bind-address, which the chart sets itself: use metrics.port",
+  ],
+  "an argument that is none": [{ extraArgs: [""] }, "at '/extraArgs/0': minLength: got 0, want 1"],
+  "environment variables without a name, and of no text": [
+    { extraEnv: [{ nme: "A" }, { name: "A", value: 1 }] },
+    "at '/extraEnv/0': missing property 'name'",
+    "at '/extraEnv/1/value': got number, want string",
+  ],
+  "a policy that cuts the operator off": [
+    { networkPolicy: { enabled: true, apiServerPorts: [] } },
+    "networkPolicy.apiServerPorts is empty, and the operator could not reach the API server: name its ports",
+  ],
+  "a first Installation that may not allocate": [
+    { installation: { create: true, ipam: { strictAffinity: false, autoAllocateBlocks: false } } },
+    "installation.ipam: Cannot disable 'StrictAffinity' and 'AutoAllocateBlocks' at the same time; set",
+  ],
   "labels, annotations and selectors that are no texts": [
     {
       podLabels: { a: 1 },
@@ -154,6 +183,15 @@ function starts(args: readonly string[]): boolean {
     return false;
   }
 }
+
+test.each(["0s", "0.4ms", "501h", "596h32m", "3000000h", "99999999h"])(
+  "no timer holds the duration %s: the chart says so as the operator does",
+  async (time) => {
+    expect(starts([`--resync-period=${time}`])).toBe(false);
+    const words = `operator.resyncPeriod is ${time}: give a time from 1ms to 500h`;
+    expect(await refusal(OPERATOR_CHART, { operator: { resyncPeriod: time } })).toContain(words);
+  },
+);
 
 test("what is wrong is all named at once", async () => {
   const said = await refusal(OPERATOR_CHART, { replicas: 0, logs: { level: "loud" }, more: true });

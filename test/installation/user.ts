@@ -85,17 +85,20 @@ export function userOf(cluster: Kubectl, generation: Generation) {
     /** What was told of the Installation that is there now. */
     events: async () => {
       const uid = (await user.installation())?.metadata.uid;
+      if (uid === undefined) return [];
       const list = await get<{ items: Event[] }>("events.v1.events.k8s.io", "--namespace", "default");
       const ofIt = (list?.items ?? []).filter(({ regarding }) => regarding.uid === uid);
       return ofIt.map(({ type, reason, note }) => `${type} ${reason}: ${note}`);
     },
-    /** Back to a cluster with no Installation and no configuration; at once where this user has stored nothing since. */
+    /** Back to a cluster with no Installation and no configuration. */
     reset: async () => {
-      if (isClean) return;
+      const stored = `${plural},ippools.${type.group}`;
+      // One look is cheaper than deleting what is not there.
+      if (isClean && (await cluster.kubectlOk(["get", `ipaminst,${stored}`, "--output", "name"])) === "") return;
       await cluster.kubectlOk(["delete", "ipaminst", "--all"]);
-      const left = [[`${plural},ippools.${type.group}`, "--all"], ...(added ? [["nodes", "--selector", ADDED]] : [])];
+      const left = [[stored, "--all"], ...(added ? [["nodes", "--selector", ADDED]] : [])];
+      await Promise.all(left.map((what) => cluster.kubectlOk(["delete", ...what])));
       added = false;
-      await Promise.all(left.map((what) => cluster.kubectl(["delete", ...what])));
       isClean = true;
     },
   };

@@ -29,8 +29,6 @@ export interface ClusterAccess {
 
 export interface Cluster extends Kubectl {
   readonly access: ClusterAccess;
-  /** The engine in which the nodes run; it also builds images. */
-  readonly docker: Docker;
   /** Names of the nodes, which are those of their containers, the control plane first. */
   nodes(): Promise<string[]>;
   /** Ends the API server as a crash would, and waits until the next one is ready. */
@@ -50,7 +48,6 @@ export function clusterOf(access: ClusterAccess): Cluster {
   const nodes = () => nodesOf(kubectl);
   return {
     access,
-    docker,
     ...kubectl,
     nodes,
     restartApiServer: async () => restartApiServer(docker, kubectl, (await nodes())[0]!),

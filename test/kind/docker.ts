@@ -7,8 +7,6 @@ export interface ImageBuild {
   readonly context: string;
   /** Name and tag: "ipam-operator:test". */
   readonly tag: string;
-  /** Path of the Dockerfile; default `context/Dockerfile`. */
-  readonly dockerfile?: string;
   /** Build arguments. */
   readonly args?: Readonly<Record<string, string>>;
 }
@@ -36,9 +34,8 @@ export class Docker {
   }
 
   /** Builds an image; RUN has no network. */
-  async build({ context, tag, dockerfile, args = {} }: ImageBuild): Promise<void> {
-    const file = dockerfile === undefined ? [] : ["--file", dockerfile];
+  async build({ context, tag, args = {} }: ImageBuild): Promise<void> {
     const buildArgs = Object.entries(args).flatMap(([name, value]) => ["--build-arg", `${name}=${value}`]);
-    await this.run(["build", "--network", "none", "--tag", tag, ...file, ...buildArgs, context]);
+    await this.run(["build", "--network", "none", "--tag", tag, ...buildArgs, context]);
   }
 }

@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { parse } from "yaml";
 import { parseOptions } from "../../src/operator/options.ts";
 import { CRDS_CHART, OPERATOR_CHART, refusal, renderText, type Values } from "./helm.ts";
+import { containerOf } from "./rendered.ts";
 
 /** What is wrong with the values, and what Helm's answer contains. */
 const REFUSED: Readonly<Record<string, readonly [values: Values, ...words: string[]]>> = {
@@ -183,6 +184,20 @@ function starts(args: readonly string[]): boolean {
     return false;
   }
 }
+
+test("no argument sets again what the chart sets", async () => {
+  const all = {
+    metrics: { secure: true, certSecret: "a" },
+    rbac: { subjects: { viewer: [{ kind: "Group" as const, name: "a" }] } },
+    operator: { featureGates: "A=true: b #c" },
+  };
+  const { args } = (await containerOf(all)) as { args: string[] };
+  expect(args).toContain("--feature-gates=A=true: b #c");
+  for (const flag of args.map((one) => one.split("=")[0]!))
+    expect(await refusal(OPERATOR_CHART, { extraArgs: [flag] })).toContain(
+      `extraArgs has ${flag}, which the chart sets`,
+    );
+});
 
 test.each(["0s", "0.4ms", "501h", "596h32m", "3000000h", "99999999h"])(
   "no timer holds the duration %s: the chart says so as the operator does",

@@ -71,6 +71,8 @@ describe("install, upgrade, rollback", () => {
     expect(notes(await releases.operator("install"))).toContain("install the chart ipam-operator-crds");
     await releases.crds("install");
     expect(notes(await releases.operator("upgrade"))).toContain("It waits for you to write the Installation");
+    const unused = { installation: { ipam: { strictAffinity: true } } };
+    expect(notes(await releases.operator("upgrade", unused))).toContain("installation.ipam is not used");
     const created = await releases.operator("upgrade", { installation: { create: true } });
     expect(notes(created)).toContain("It works on the Installation `default` (policy Observe)");
     await cluster.apply("examples/installation.yaml");

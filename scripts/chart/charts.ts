@@ -4,7 +4,7 @@ import { crdsChart, operatorChart } from "./chart-yaml.ts";
 import { crdTemplates } from "./crd-templates.ts";
 import { dashboardFile } from "./dashboard.ts";
 import { flagsTemplate } from "./flags.ts";
-import { policyTemplate } from "./policy-template.ts";
+import { blockSizePolicyTemplate, policyTemplate } from "./policy-template.ts";
 import { grantedTemplate, rbacTemplate } from "./rbac-template.ts";
 import { crdsReadme, operatorReadme } from "./readme.ts";
 import { schemaFile } from "./schema.ts";
@@ -22,6 +22,7 @@ export function generateCharts(): Map<string, string> {
     "templates/_flags.tpl": GENERATED + flagsTemplate(),
     "templates/_granted.tpl": grantedTemplate(),
     "templates/admissionpolicy.yaml": policyTemplate(),
+    "templates/blocksizepolicy.yaml": blockSizePolicyTemplate(),
     "templates/prometheusrule.yaml": alertsTemplate(),
     "templates/rbac.yaml": rbacTemplate(),
   };

@@ -2,7 +2,9 @@
  * Rules that an older Kubernetes does not take: CEL's `cidr()` and `isCIDR()` came with 1.30, and a new CRD may use an
  * expression one version after it came. The chart leaves them out there; the library looks at the same things itself.
  */
-const SINCE = "1.31";
+export const SINCE = "1.31";
+/** Whether the cluster takes them, as a template expression. */
+export const IS_NEWER = `semverCompare ">=${SINCE}.0-0" .Capabilities.KubeVersion.Version`;
 const RULES = "x-kubernetes-validations";
 const IF = "@if-newer";
 const END = "@end-newer";
@@ -31,9 +33,7 @@ function markedRules(rules: readonly unknown[]): (readonly [string, unknown])[] 
 }
 
 export function asConditions(yaml: string): string {
-  return yaml
-    .replaceAll(line(IF), `{{- if semverCompare ">=${SINCE}.0-0" .Capabilities.KubeVersion.Version }}`)
-    .replaceAll(line(END), "{{- end }}");
+  return yaml.replaceAll(line(IF), `{{- if ${IS_NEWER} }}`).replaceAll(line(END), "{{- end }}");
 }
 
 const line = (mark: string) => new RegExp(`^ *(- )?"${mark}"(: null)?$`, "gm");

@@ -124,6 +124,13 @@ export const operatorValues = z.strictObject({
     .describe(
       "What the API server does with a direct write that breaks a rule of the IPAM configuration: Deny, Warn, off.",
     ),
+  blockSizePolicy: z
+    .union([z.enum(["Deny", "Warn", "off"]), z.literal(false)])
+    .default("off")
+    .describe(
+      "What the API server does with a new IPAMBlock, whoever creates it, that is not of its pool's blockSize: Deny, Warn, " +
+        "off. Needs Kubernetes 1.31 or later. Read docs/install.md first.",
+    ),
   rbac,
   serviceAccount,
   metrics,

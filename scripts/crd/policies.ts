@@ -1,11 +1,13 @@
 /**
- * The admission policy for direct writes to the IPAM configuration, in both API groups. Per rule it refuses only an
- * object that breaks the rule while the stored one kept it: what is broken already can still be changed.
+ * The admission policies, by file. The one for direct writes to the IPAM configuration, in both API groups, stands here.
+ * Per rule it refuses only an object that breaks the rule while the stored one kept it: what is broken already can still
+ * be changed.
  */
 import { stringify } from "yaml";
 import type { IpamField } from "../../src/api/installation.ts";
 import { resources } from "../../src/api/resources.ts";
 import { CONFIG_RULES, type ConfigRule, DEFAULT_CONFIG, ruleWords } from "../../src/ipam/config-rules.ts";
+import { blockSizeDocuments } from "./block-size-policy.ts";
 import { GENERATED } from "./crds.ts";
 
 export const POLICY_NAME = "ipam-configuration.ipam-operator.io";
@@ -14,15 +16,23 @@ export const POLICY_NAME = "ipam-configuration.ipam-operator.io";
 const policyRules = CONFIG_RULES.filter(({ scope }) => scope === "combination");
 const fields = [...new Set(policyRules.flatMap((rule) => rule.fields))];
 
-/** The policy's manifests, refusing and only warning, by path. */
+/** Manifests of every policy, refusing and only warning, by path. */
 export function generatePolicies(): Map<string, string> {
   return new Map(
-    (["Deny", "Warn"] as const).map((action) => [
-      `crds/admission/ipam-configuration-${action.toLowerCase()}.yaml`,
-      GENERATED + [policy(), binding(action)].map((object) => stringify(object, { lineWidth: 0 })).join("---\n"),
+    (["Deny", "Warn"] as const).flatMap((action) => [
+      [policyPath("ipam-configuration", action), fileOf(configurationDocuments(action))] as const,
+      [policyPath("ipam-block-size", action), fileOf(blockSizeDocuments(action))] as const,
     ]),
   );
 }
+
+export const policyPath = (name: "ipam-configuration" | "ipam-block-size", action: "Deny" | "Warn"): string =>
+  `crds/admission/${name}-${action.toLowerCase()}.yaml`;
+
+const fileOf = (documents: readonly string[]) => GENERATED + documents.join("---\n");
+
+const configurationDocuments = (action: "Deny" | "Warn") =>
+  [policy(), binding(action)].map((object) => stringify(object, { lineWidth: 0 }));
 
 const policy = () => ({
   apiVersion: "admissionregistration.k8s.io/v1",

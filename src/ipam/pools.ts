@@ -17,7 +17,7 @@ export interface Pool {
   readonly source: IPPool;
 }
 
-const DEFAULT_BLOCK_SIZE = { 4: 26, 6: 122 } as const;
+export const DEFAULT_BLOCK_SIZE = { 4: 26, 6: 122 } as const;
 /** Largest and smallest: larger ones do not fit into an object. */
 const BLOCK_SIZES = { 4: [20, 32], 6: [116, 128] } as const;
 const DEFAULT_USES = ["Workload", "Tunnel"] as const;

@@ -43,6 +43,7 @@ const REFUSED: Readonly<Record<string, readonly [values: Values, ...words: strin
     { admissionPolicy: "Refuse" },
     "at '/admissionPolicy': value must be one of 'Deny', 'Warn', 'off'",
   ],
+  "another policy for block sizes": [{ blockSizePolicy: true }, "at '/blockSizePolicy': got boolean, want string"],
   "a policy that no Installation has": [
     { installation: { managementPolicy: "Force" } },
     "at '/installation/managementPolicy': value must be one of 'Observe', 'Enforce', 'Paused'",

@@ -1,12 +1,12 @@
 /** What the operator's chart renders, without a cluster: which objects for which values, and what stands in them. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { operatorObjects } from "../../rbac/generate.ts";
 import { parseSubjects } from "../../rbac/subjects.ts";
 import type { OperatorValues } from "../../scripts/chart/values.ts";
-import { generatePolicies } from "../../scripts/crd/policies.ts";
+import { generatePolicies, policyPath } from "../../scripts/crd/policies.ts";
 import { installationSpec } from "../../src/api/installation.ts";
-import { CRDS_CHART, helmOk, namesOf, OPERATOR_CHART, only, type Rendered, renderText } from "./helm.ts";
+import { CRDS_CHART, helm, helmOk, namesOf, OPERATOR_CHART, only, type Rendered, renderText } from "./helm.ts";
 import { deploymentOf, optionsOf, rendered } from "./rendered.ts";
 import { objectsOf, TOGGLES } from "./toggles.ts";
 
@@ -109,15 +109,30 @@ test("the first Installation is a hook that Helm never deletes before it creates
   });
 });
 
-test.each(["Deny", "Warn"] as const)("admission policy %s is that of crds/admission", async (action) => {
-  const objects = await rendered({ admissionPolicy: action });
-  const manifests = generatePolicies().get(`crds/admission/ipam-configuration-${action.toLowerCase()}.yaml`)!;
-  for (const manifest of manifests.split("---\n").map((text) => parse(text) as Rendered)) {
-    expect(only(objects, manifest.kind)["spec"]).toEqual(manifest["spec"]);
-  }
+describe.each([
+  ["ipam-configuration", "admissionPolicy"],
+  ["ipam-block-size", "blockSizePolicy"],
+] as const)("the policy %s", (policy, value) => {
+  test.each(["Deny", "Warn"] as const)("with %s is that of crds/admission", async (action) => {
+    const objects = await rendered({ [value]: action });
+    const manifests = generatePolicies().get(policyPath(policy, action))!;
+    for (const manifest of manifests.split("---\n").map((text) => parse(text) as Rendered)) {
+      expect(only(objects, manifest.kind, manifest.metadata.name)["spec"]).toEqual(manifest["spec"]);
+    }
+  });
+
+  test("off is off however YAML reads it", async () => {
+    expect(await renderText(OPERATOR_CHART, { [value]: false })).not.toContain(`name: ${policy}`);
+  });
 });
 
-test("off is off however YAML reads it", async () => {
-  const text = await renderText(OPERATOR_CHART, { admissionPolicy: false });
-  expect(text).not.toContain("ValidatingAdmissionPolicy");
+test("the policy for block sizes is off by default, and is refused for Kubernetes 1.30", async () => {
+  expect(namesOf(await rendered()).join()).not.toContain("ipam-block-size");
+  const render = (version: string, blockSizePolicy: OperatorValues["blockSizePolicy"]) =>
+    helm(["template", "a", OPERATOR_CHART, `--kube-version=${version}`], { values: { blockSizePolicy } });
+  const words =
+    "blockSizePolicy is Deny and needs Kubernetes 1.31 or later, for CEL's cidr(); this is v1.30.9-gke.1: set it to off";
+  expect(await render("1.30.9-gke.1", "Deny")).toMatchObject({ code: 1, stderr: expect.stringContaining(words) });
+  expect(await render("1.30.9-gke.1", "off")).toMatchObject({ code: 0 });
+  expect(await render("1.31.0-eks-1", "Deny")).toMatchObject({ code: 0 });
 });

@@ -28,6 +28,10 @@ export const DEFAULT_OBJECTS: readonly string[] = [
   "ValidatingAdmissionPolicyBinding ipam-configuration.ipam-operator.io",
 ];
 const POLICY = DEFAULT_OBJECTS.filter((name) => name.startsWith("ValidatingAdmissionPolicy"));
+const BLOCK_SIZE_POLICY = ["v1", "v3"].flatMap((group) => [
+  `ValidatingAdmissionPolicy ipam-block-size-${group}.ipam-operator.io`,
+  `ValidatingAdmissionPolicyBinding ipam-block-size-${group}.ipam-operator.io`,
+]);
 const RBAC = DEFAULT_OBJECTS.filter((name) => /^(Cluster)?Role/.test(name));
 
 export const TOGGLES: Readonly<Record<string, Toggle>> = {
@@ -68,6 +72,8 @@ export const TOGGLES: Readonly<Record<string, Toggle>> = {
   },
   "policy warns": { values: { admissionPolicy: "Warn" } },
   "policy off": { values: { admissionPolicy: "off" }, lacks: POLICY },
+  "block sizes enforced": { values: { blockSizePolicy: "Deny" }, adds: BLOCK_SIZE_POLICY },
+  "block sizes warned about": { values: { blockSizePolicy: "Warn" }, adds: BLOCK_SIZE_POLICY },
   "no metrics": { values: { metrics: { enabled: false } } },
   "secured metrics": { values: { metrics: { secure: true, certSecret: "metrics-tls" } } },
   "service monitor": {

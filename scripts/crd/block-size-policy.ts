@@ -3,8 +3,8 @@
  * policy's parameters, and it is evaluated once for each. One policy per API group: each has IPPools of its own.
  */
 import { stringify } from "yaml";
+import { DEFAULT_BLOCK_SIZE } from "../../src/api/block-sizes.ts";
 import { type Generations, resources } from "../../src/api/resources.ts";
-import { DEFAULT_BLOCK_SIZE } from "../../src/ipam/pools.ts";
 
 type Group = keyof Generations;
 const GROUPS: readonly Group[] = ["v1", "v3"];

@@ -3,7 +3,7 @@
  * All of them are one-way: read node, CIDR and handle from the spec, never from a name.
  */
 import { createHash } from "node:crypto";
-import { canonicalCidr } from "../net/cidr.ts";
+import { type Cidr, canonicalCidr, formatCidr, parseCidr } from "../net/cidr.ts";
 import type { BlockAffinitySpec } from "./v3.ts";
 
 const LONGEST_NAME = 252;
@@ -26,6 +26,17 @@ export function cidrName(cidr: string): string {
 
 /** Object name of the block of a range. */
 export const blockName = cidrName;
+
+/**
+ * The range that a block has by its name; undefined where it is no block's name. For a block of which nothing else is known
+ * or can be relied on: everywhere else the spec says.
+ */
+export function rangeOfBlockName(name: string): Cidr | undefined {
+  const [, address = "", prefix] = /^(.+)-(\d+)$/.exec(name) ?? [];
+  const separator = /^\d+(-\d+){3}$/.test(address) ? "." : ":";
+  const range = parseCidr(`${address.replaceAll("-", separator)}/${prefix}`);
+  return range && blockName(formatCidr(range)) === name ? range : undefined;
+}
 
 /**
  * Object name of a host's affinity to a range; the affinity's type is no part of it. A name that would be too long

@@ -1,7 +1,8 @@
 /** The rules of an IP pool without a CEL engine: what the API server judges by CEL. */
 
-import { parseAddress } from "../net/address.ts";
+import { type IpVersion, parseAddress } from "../net/address.ts";
 import { type Cidr, overlaps, parseCidr } from "../net/cidr.ts";
+import { DEFAULT_BLOCK_SIZE, isBlockSize } from "./block-sizes.ts";
 import { ipPoolCidrRules, ipPoolRules } from "./ippool-rules.ts";
 import type { IPPoolSpec } from "./v3.ts";
 
@@ -16,12 +17,12 @@ export interface PoolCheck extends PoolProblem {
 }
 
 const LINK_LOCAL = ["169.254.0.0/16", "fe80::/10"] as const;
-const DEFAULT_BLOCK_SIZE = { 4: 26, 6: 122 } as const;
 
 const on = (mode: string | undefined) => mode !== undefined && mode !== "Never";
 const allows = ({ allowedUses = [] }: IPPoolSpec, use: string) => allowedUses.includes(use);
 const isLoadBalancer = (spec: IPPoolSpec) => allows(spec, "LoadBalancer");
-const outside = (size: number | undefined, least: number, most: number) => !!size && (size < least || size > most);
+const isNoBlockSize = ({ blockSize }: IPPoolSpec, version: IpVersion) =>
+  !!blockSize && !isBlockSize(blockSize, version);
 
 /** One check per CEL rule, with its words; a rule that is worded anew fails here when this file is loaded. */
 export const POOL_CHECKS: readonly PoolCheck[] = [
@@ -45,8 +46,8 @@ export const POOL_CHECKS: readonly PoolCheck[] = [
     return isLoadBalancer(spec) && (spec.nodeSelector ?? "all()") !== "all()";
   }),
   check("a pool that allows Tunnel", "namespaceSelector", (spec) => allows(spec, "Tunnel") && !!spec.namespaceSelector),
-  check("blockSize of an IPv4 pool", "blockSize", (s, cidr) => cidr?.version === 4 && outside(s.blockSize, 20, 32)),
-  check("blockSize of an IPv6 pool", "blockSize", (s, cidr) => cidr?.version === 6 && outside(s.blockSize, 116, 128)),
+  check("blockSize of an IPv4 pool", "blockSize", (s, cidr) => cidr?.version === 4 && isNoBlockSize(s, 4)),
+  check("blockSize of an IPv6 pool", "blockSize", (s, cidr) => cidr?.version === 6 && isNoBlockSize(s, 6)),
   check("the pool is smaller than one block", "cidr", isSmallerThanABlock),
 ];
 

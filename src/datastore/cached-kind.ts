@@ -20,7 +20,14 @@ interface Gone {
   readonly revision: bigint;
 }
 
+/** Told of each change of what is live. */
+export interface CacheIndex<K extends Kind> {
+  put(object: Stored<K>, replaced: Stored<K> | undefined): void;
+  delete(object: Stored<K>): void;
+}
+
 export class KindCache<K extends Kind> {
+  readonly #index: CacheIndex<K> | undefined;
   readonly #live = new Map<string, Stored<K>>();
   /** What is live, sorted by name, as long as nothing has changed. */
   #sorted: readonly Stored<K>[] | undefined;
@@ -32,6 +39,10 @@ export class KindCache<K extends Kind> {
   /** Newest revision that came by other ways than the watch. */
   #ahead = 0n;
   #fed = false;
+
+  constructor(index?: CacheIndex<K>) {
+    this.#index = index;
+  }
 
   /** Whether a watch keeps this up to date. */
   get fed(): boolean {
@@ -149,8 +160,14 @@ export class KindCache<K extends Kind> {
 
   #keep(name: string, object: Stored<K> | undefined): void {
     this.#sorted = undefined;
-    if (object) this.#live.set(name, object);
-    else this.#live.delete(name);
+    const replaced = this.#live.get(name);
+    if (object) {
+      this.#live.set(name, object);
+      this.#index?.put(object, replaced);
+    } else if (replaced) {
+      this.#live.delete(name);
+      this.#index?.delete(replaced);
+    }
   }
 
   #forget({ metadata: { name, uid } }: Stored<K>): void {

@@ -4,6 +4,8 @@
  * from an old read loses, and the next read of that object asks the server.
  */
 import { type BackoffOptions, createBackoff, sleep } from "../kube/backoff.ts";
+import { type Cidr, overlaps } from "../net/cidr.ts";
+import { BlockIndex, type BlockRef, blockRef } from "./block-index.ts";
 import { KindCache } from "./cached-kind.ts";
 import {
   type CallOptions,
@@ -14,13 +16,16 @@ import {
   isDatastoreError,
   type Kind,
   type Listed,
+  type ListedName,
   type ListOptions,
   type Malformed,
   type NodeSource,
+  type OverlapOptions,
   type Stored,
   type WatchOptions,
 } from "./datastore.ts";
-import { isMarkedKind } from "./rows.ts";
+import { Deliveries } from "./deliveries.ts";
+import { byName, isMarkedKind } from "./rows.ts";
 
 /**
  * What allocation reads and can act upon late. Handles are not among them, as in Calico: whoever releases by handle must
@@ -60,6 +65,8 @@ export interface CachedDatastore extends Datastore {
   synced(): Promise<void>;
 }
 
+/** How long to wait for the watch before a list of all is asked for. */
+const DELIVERY_MS = 1000;
 const BACKOFF: BackoffOptions = { baseMs: 100, maxMs: 30_000 };
 
 /**
@@ -77,6 +84,8 @@ class WatchFedDatastore implements CachedDatastore {
   readonly #store: Datastore;
   readonly #options: CacheOptions;
   readonly #caches: ReadonlyMap<Kind, KindCache<Kind>>;
+  readonly #blockIndex = new BlockIndex();
+  readonly #blockDeliveries = new Deliveries();
   readonly #end = new AbortController();
   readonly #feeding: Promise<unknown>;
   readonly #listed: Promise<unknown>;
@@ -84,7 +93,7 @@ class WatchFedDatastore implements CachedDatastore {
   constructor(store: Datastore, options: CacheOptions) {
     const { kinds = CACHED_KINDS } = options;
     this.#options = options;
-    this.#caches = new Map(kinds.map((kind) => [kind, new KindCache<Kind>()]));
+    this.#caches = new Map(kinds.map((kind) => [kind, this.#newCache(kind)]));
     this.#store = store;
     this.description = store.description;
     const signal = AbortSignal.any([this.#end.signal, ...(options.signal ? [options.signal] : [])]);
@@ -126,7 +135,25 @@ class WatchFedDatastore implements CachedDatastore {
   blocksOf(affinity: string, options?: CallOptions): readonly Stored<"IPAMBlock">[] | undefined {
     const cache = this.#cacheOf("IPAMBlock");
     if (!cache?.isSettled) return this.#store.blocksOf?.(affinity, options);
-    return cache.where(({ spec }) => spec.affinity === affinity);
+    return Array.from(this.#blockIndex.ownedBy(affinity), (name) => cache.read(name)!).sort(byName);
+  }
+
+  async blocksOverlapping(range: Cidr, options: OverlapOptions = {}): Promise<readonly BlockRef[] | undefined> {
+    const cache = this.#cacheOf("IPAMBlock");
+    const uid = options.after?.metadata.uid;
+    if (!cache?.fed) return this.#store.blocksOverlapping?.(range, options);
+    if (uid !== undefined && !(await this.#blockDeliveries.wait(uid, DELIVERY_MS, options.signal))) return undefined;
+    for (const name of cache.doubtful) await this.#settle("IPAMBlock", cache, name, options);
+    if (!cache.fed) return undefined;
+    const unreadable = cache.doubtful
+      .flatMap((name) => blockRef(name) ?? [])
+      .filter((ref) => overlaps(ref.range, range));
+    const readable = this.#blockIndex.overlapping(range);
+    return [...readable, ...unreadable.filter(({ name }) => !readable.some((ref) => ref.name === name))];
+  }
+
+  listNames(kind: Kind, options?: CallOptions): Promise<readonly ListedName[]> {
+    return this.#store.listNames?.(kind, options) ?? namesIn(this.#store.list(kind, { ...options, fresh: true }));
   }
 
   create<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {
@@ -161,6 +188,11 @@ class WatchFedDatastore implements CachedDatastore {
     this.#end.abort();
     await this.#feeding;
     await this.#store.close();
+  }
+
+  #newCache(kind: Kind): KindCache<Kind> {
+    if (kind !== "IPAMBlock") return new KindCache<Kind>();
+    return new KindCache<"IPAMBlock">(this.#blockIndex) as unknown as KindCache<Kind>;
   }
 
   #cacheOf<K extends Kind>(kind: K): KindCache<K> | undefined {
@@ -219,14 +251,17 @@ class WatchFedDatastore implements CachedDatastore {
       this.#options.onMalformed?.(malformed);
     };
     const pauses = createBackoff(backoff);
+    const deliveries = kind === "IPAMBlock" ? this.#blockDeliveries : undefined;
     const run = async () => {
       while (!signal.aborted) {
         try {
           const list = await this.#store.list(kind, { signal });
           cache.replace(list);
+          deliveries?.replace(list.items);
           resolve();
           for await (const event of this.#store.watch(kind, { signal, revision: list.revision, onMalformed })) {
             cache.take(event);
+            deliveries?.take(event);
             pauses.reset();
           }
         } catch (error) {
@@ -234,12 +269,18 @@ class WatchFedDatastore implements CachedDatastore {
           if (isDatastoreError(error, "Unauthorized")) resolve();
         }
         cache.unfed();
+        deliveries?.clear();
         await sleep(pauses.next(), signal);
       }
       reject(new Error(`Stopped before ${kind} could be listed`));
     };
     return { listed, ended: run() };
   }
+}
+
+async function namesIn(listing: Promise<Listed<Kind>>): Promise<readonly ListedName[]> {
+  const { items, malformed } = await listing;
+  return [...items.map(({ metadata: { name } }) => ({ name })), ...malformed];
 }
 
 function warnOfFailure(kind: Kind | "Node", error: unknown): void {

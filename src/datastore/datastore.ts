@@ -7,6 +7,8 @@ import type { Installation } from "../api/installation.ts";
 import type { Labelled } from "../api/selector-node.ts";
 import type { IpamKind, V3 } from "../api/v3.ts";
 import type { BackoffOptions } from "../kube/backoff.ts";
+import type { Cidr } from "../net/cidr.ts";
+import type { BlockRef } from "./block-index.ts";
 
 /** Kinds kept in a datastore: the six IPAM kinds, and the user's Installation. */
 export type Kind = IpamKind | "Installation";
@@ -31,6 +33,19 @@ export interface ListOptions extends CallOptions {
    * ahead of the rest, without a request. Default true: all objects are as they were at the list's revision.
    */
   readonly atOneRevision?: boolean;
+}
+/** Which blocks overlap a range, and as of when. */
+export interface OverlapOptions extends CallOptions {
+  /**
+   * A stored block: the answer has every block that was stored before it. A cache waits for its watch to deliver it, at most
+   * a second.
+   */
+  readonly after?: Stored<"IPAMBlock">;
+}
+/** An object without its content. */
+export interface ListedName {
+  /** Its name. */
+  readonly name: string;
 }
 /** How long to watch, and from where. */
 export interface WatchOptions extends CallOptions {
@@ -120,6 +135,13 @@ export interface Datastore {
    * where only a list of all would tell. Those that cannot be read are left out.
    */
   blocksOf?(affinity: string, options?: CallOptions): readonly Stored<"IPAMBlock">[] | undefined;
+  /**
+   * The blocks that share addresses with a range, itself included, where the store has all blocks at hand; absent, or
+   * undefined, where only a list of all would tell. Those that cannot be read are among them.
+   */
+  blocksOverlapping?(range: Cidr, options?: OverlapOptions): Promise<readonly BlockRef[] | undefined>;
+  /** Names of all objects of a kind at one revision of the server, those marked as deleted included. Absent: `list` tells. */
+  listNames?(kind: Kind, options?: CallOptions): Promise<readonly ListedName[]>;
   /** Reads that are not `fresh` may be older than what is stored. Default false. */
   readonly isCached?: boolean;
 

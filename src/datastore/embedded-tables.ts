@@ -14,6 +14,9 @@ export interface ChangeRow extends Omit<Row, "uid"> {
   readonly type: RowEvent;
 }
 
+/** Whether an object is marked as deleted; 0 where it is not even JSON. */
+const IS_MARKED = "coalesce(CASE WHEN json_valid(json) THEN json_extract(json, '$.spec.deleted') END, 0) = 1";
+
 /** Prepared once, run often. */
 export class Tables {
   readonly #database: Database;
@@ -39,11 +42,30 @@ export class Tables {
     ) as unknown as Iterable<Row>;
   }
 
+  names(kind: string): { readonly name: string }[] {
+    return this.#sql("SELECT name FROM objects WHERE kind = ? ORDER BY name").all(kind) as { name: string }[];
+  }
+
   /** Blocks that name an owner. */
   blocksOf(affinity: string): Row[] {
     return this.#sql(
       `SELECT name, uid, revision, json FROM objects WHERE kind = 'IPAMBlock' AND ${BLOCK_OWNER} = ? ORDER BY name`,
     ).all(affinity) as unknown as Row[];
+  }
+
+  /** Names of all blocks that are not marked as deleted. */
+  blockNames(): readonly { readonly name: string }[] {
+    return this.#sql(`SELECT name FROM objects WHERE kind = 'IPAMBlock' AND NOT ${IS_MARKED}`).all() as {
+      name: string;
+    }[];
+  }
+
+  /** The blocks that were written after `revision`, in order; `gone` where one was deleted or marked. */
+  blockNamesAfter(revision: number): readonly { readonly name: string; readonly gone: number }[] {
+    return this.#sql(
+      `SELECT name, type = 'DELETED' OR ${IS_MARKED} AS gone FROM changes ` +
+        "WHERE revision > ? AND kind = 'IPAMBlock' ORDER BY revision",
+    ).all(revision) as { name: string; gone: number }[];
   }
 
   /** The newest revision that was given. */

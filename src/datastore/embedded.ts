@@ -5,6 +5,8 @@
 import { randomUUID } from "node:crypto";
 import type { Installation } from "../api/installation.ts";
 import { printJson } from "../kube/json.ts";
+import type { Cidr } from "../net/cidr.ts";
+import { BlockIndex, type BlockRef, blockRef } from "./block-index.ts";
 import {
   type CallOptions,
   type Datastore,
@@ -13,6 +15,7 @@ import {
   isDatastoreError,
   type Kind,
   type Listed,
+  type ListedName,
   type ListOptions,
   type Stored,
   type WatchOptions,
@@ -50,6 +53,9 @@ class EmbeddedDatastore implements Datastore {
   readonly #feed: Feed;
   readonly #options: EmbeddedOptions;
   readonly #reader = new RowReader();
+  #blocks = new BlockIndex();
+  /** Revision up to which `#blocks` has all changes; -1: it is empty. */
+  #blocksAt = -1;
 
   constructor(path: string, options: EmbeddedOptions) {
     this.#path = path;
@@ -82,6 +88,15 @@ class EmbeddedDatastore implements Datastore {
   blocksOf(affinity: string, options?: CallOptions): Stored<"IPAMBlock">[] {
     const rows = this.#run(options, () => this.#tables.blocksOf(affinity));
     return this.#reader.readAll("IPAMBlock", rows).objects.filter((block) => !isMarked(block));
+  }
+
+  async blocksOverlapping(range: Cidr, options?: CallOptions): Promise<readonly BlockRef[]> {
+    this.#run(options, () => snapshot(this.#database, () => this.#indexBlocks()));
+    return this.#blocks.overlapping(range);
+  }
+
+  async listNames(kind: Kind, options?: CallOptions): Promise<readonly ListedName[]> {
+    return this.#run(options, () => this.#tables.names(kind));
   }
 
   async create<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {
@@ -179,6 +194,20 @@ class EmbeddedDatastore implements Datastore {
       onMalformed?.({ kind, name: row.name, reason: (error as Error).message });
       return type === "DELETED" ? view.drop(row.name) : undefined;
     }
+  }
+
+  /** Brings the index up to what is stored: by the changes since it was asked last, or as a whole. */
+  #indexBlocks(): void {
+    if (this.#blocksAt >= 0 && this.#tables.reaches(this.#blocksAt)) {
+      for (const { name, gone } of this.#tables.blockNamesAfter(this.#blocksAt)) {
+        if (gone) this.#blocks.deleteRange(name);
+        else this.#blocks.addRange(blockRef(name));
+      }
+    } else {
+      this.#blocks = new BlockIndex();
+      for (const { name } of this.#tables.blockNames()) this.#blocks.addRange(blockRef(name));
+    }
+    this.#blocksAt = this.#tables.revision();
   }
 
   #changesAfter(kind: Kind, revision: number) {

@@ -13,6 +13,7 @@ import {
   isDatastoreError,
   type Kind,
   type Listed,
+  type ListedName,
   type ListOptions,
   type Malformed,
   type NodeSource,
@@ -31,6 +32,9 @@ export interface KubernetesOptions {
   /** Run by `close`. Default: nothing, the client stays its owner's. */
   readonly release?: () => Promise<void>;
 }
+
+/** Names are small: see docs/decisions/0015 for the measurement. */
+const NAMES_PER_PAGE = 5000;
 
 /** The datastore of a cluster whose IPAM data is in the API group of `flavour`. */
 export function openKubernetes(options: KubernetesOptions): Datastore {
@@ -70,6 +74,18 @@ class KubernetesDatastore implements Datastore {
         ...(labelSelector && { labelSelector }),
       });
       return { ...readAll(codec, list.items), revision: list.resourceVersion };
+    });
+  }
+
+  listNames(kind: Kind, { signal }: CallOptions = {}): Promise<readonly ListedName[]> {
+    return this.#call(kind, "", async ({ resource }) => {
+      const { items } = await this.#client.list(resource, {
+        ...(signal && { signal }),
+        metadataOnly: true,
+        limit: NAMES_PER_PAGE,
+        transform: ({ metadata: { name } }): ListedName => ({ name }),
+      });
+      return items;
     });
   }
 

@@ -1,12 +1,12 @@
 /** assignIP: one particular address. Reservations, caps and selectors are for automatic allocation and do not count. */
 
-import type { IPPool } from "../api/v3.ts";
+import type { IPAMBlock } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
 import { type Address, formatAddress, width } from "../net/address.ts";
-import { type Cidr, cidrOf } from "../net/cidr.ts";
+import { type Cidr, cidrOf, contains } from "../net/cidr.ts";
 import { affinityText } from "./affinity.ts";
 import { commit, type Taker } from "./allocation.ts";
-import { addressFrom, type HostReservedAttr, newBlock, ordinalOf } from "./block.ts";
+import { addressFrom, type HostReservedAttr, newBlock, ordinalOf, rangeOf } from "./block.ts";
 import { assign } from "./block-changes.ts";
 import { type Claimer, claimBlock, confirmedBlock, isOwn } from "./claim.ts";
 import type { IPAMConfig } from "./config.ts";
@@ -14,7 +14,7 @@ import { type Context, callingHost, configFor, type LoadedBlock, listPools } fro
 import { IpamError, isIpamError } from "./errors.ts";
 import { checkHandle } from "./handle.ts";
 import { existingAddresses, unlessOvercounted } from "./max-alloc.ts";
-import { loadBlockHolding } from "./overlap.ts";
+import { blockOverlap, findBlockHolding, findOverlaps, overlapsAtHand } from "./overlap.ts";
 import { blockOf, closedAround, type IntendedUse, isEnabled, type Pool, poolFor, poolsOf } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
 
@@ -43,20 +43,20 @@ interface Request extends Claimer {
 export async function assignIP(context: Context, args: AssignIPArgs, options: CallOptions): Promise<void> {
   const address = addressFrom(args.ip);
   checkHandle(args.handleID);
-  const pool = poolOf(await listPools(context, options), address);
+  const pools = poolsOf(await listPools(context, options));
+  const pool = poolOf(pools, address);
   checkUse(args, pool);
   const config = await configFor(context, options);
   const affinityType = args.intendedUse === "LoadBalancer" ? "virtual" : "host";
   const owner = { affinityType, host: callingHost(context, args.hostname) } as const;
-  const claimer = { owner, reserved: args.hostReservedAttr, cooldownSeconds: config.ipCooldownSeconds };
+  const claimer = { owner, pools, reserved: args.hostReservedAttr, cooldownSeconds: config.ipCooldownSeconds };
   const request: Request = { ...claimer, args, context, options, config, pool, ip: formatAddress(address) };
   const lost = ["Conflict", "NotFound", "BlockClaimConflict", "StaleAffinity", "HandleBusy"] as const;
   const assigning = retryLostRaces(() => assignOnce(request), { what: `assigning ${args.ip}`, lost, ...options });
   await unlessOvercounted(assigning);
 }
 
-function poolOf(sources: readonly IPPool[], address: Address): Pool {
-  const pools = poolsOf(sources);
+function poolOf(pools: readonly Pool[], address: Address): Pool {
   const pool = poolFor(pools.filter(isEnabled), address);
   if (pool) return pool;
   const details = closedAround(pools, cidrOf(address, width(address.version)));
@@ -78,26 +78,36 @@ async function assignOnce(request: Request): Promise<void> {
   if (config.strictAffinity) checkAffinity(before, affinityText(owner));
   const ordinal = ordinalOf(before, addressFrom(request.ip))!;
   try {
-    await commit(
-      context,
-      args,
-      { before, after: assign(before, ordinal, args, request.cooldownSeconds), ordinals: [ordinal] },
-      options,
-    );
+    const after = assign(before, ordinal, args, request.cooldownSeconds);
+    await refuseCovered(request, before);
+    await commit(context, args, { before, after, ordinals: [ordinal] }, options);
   } catch (error) {
     if (isIpamError(error, "MaxAllocReached")) return holdsAlready(request);
     if (!isRepeated(error, args)) throw error;
   }
 }
 
+/** An address that another block covers too is given by neither. Of a confirmed own block that is asked only where blocks are at hand. */
+async function refuseCovered({ context, options, owner, ip }: Request, block: IPAMBlock): Promise<void> {
+  const address = addressFrom(ip);
+  const own = block.metadata.name;
+  const atHand = await overlapsAtHand(context, rangeOf(block), options);
+  const others =
+    atHand ??
+    (isOwn({ owner }, { block, stored: block }) ? [] : (await findOverlaps(context, [block], options)).get(own)!);
+  const covering = others.filter((range) => contains(range, cidrOf(address, width(address.version))));
+  if (covering.length > 0)
+    throw blockOverlap(rangeOf(block), covering, `${ip} is in both and is allocated from neither`);
+}
+
 async function loadOrClaim(request: Request): Promise<LoadedBlock> {
   const { context, options, pool, ip, cooldownSeconds } = request;
   const address = addressFrom(ip);
   const around = { address, block: blockOf(pool, address) };
-  const loaded = await loadBlockHolding(context, around, cooldownSeconds, { ...options, fresh: true });
+  const { loaded, listed } = await findBlockHolding(context, around, cooldownSeconds, { ...options, fresh: true });
   if (!loaded) {
     refuseKeptBack(request, around.block);
-    return claimBlock(context, request, around.block, options);
+    return claimBlock(context, { ...request, listed }, around.block, options);
   }
   return isOwn(request, loaded) ? confirmedBlock(context, request, loaded, options) : loaded;
 }

@@ -114,8 +114,8 @@ async function borrow(hand: Hand, sayWhereNothingIsLeft: boolean): Promise<void>
   const { context, cooldownSeconds } = hand.search;
   const exhausted: string[] = [];
   for (const { pool, blocks } of await blocksToBorrow(hand.search, hand.owned)) {
-    for (const stored of blocks) {
-      await takeFrom(hand, { stored, block: collect(stored, cooldownSeconds, context.clock()) });
+    for (const { stored, covered } of blocks) {
+      await takeFrom(hand, { stored, block: collect(stored, cooldownSeconds, context.clock()) }, covered);
       if (hand.short === 0) break;
     }
     if (hand.short === 0) break;

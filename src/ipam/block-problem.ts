@@ -1,7 +1,7 @@
 /** What the arithmetic relies on, and a stored block may not keep. It is named by field, so that a person can mend it. */
 import { blockName } from "../api/names.ts";
 import type { IPAMBlock, IPAMBlockSpec } from "../api/v3.ts";
-import { type Cidr, formatCidr, parseCidr, size } from "../net/cidr.ts";
+import { formatCidr, parseCidr, size } from "../net/cidr.ts";
 import { IpamError } from "./errors.ts";
 
 /** What was found wrong with each block. Nobody changes one, and a cache shows the same ones in every list. */
@@ -25,17 +25,6 @@ export function checkBlock(block: IPAMBlock): void {
   const problem = problemOf(block);
   if (problem === undefined) return;
   throw new IpamError("MalformedBlock", `IPAMBlock "${block.metadata.name}" is malformed: ${problem}`);
-}
-
-/**
- * The range that a block has by its name; undefined where it is no block's name. Only for a block of which nothing else
- * can be relied on: everywhere else the spec says.
- */
-export function rangeNamed(name: string): Cidr | undefined {
-  const [, address = "", prefix] = /^(.+)-(\d+)$/.exec(name) ?? [];
-  const separator = /^\d+(-\d+){3}$/.test(address) ? "." : ":";
-  const range = parseCidr(`${address.replaceAll("-", separator)}/${prefix}`);
-  return range && blockName(formatCidr(range)) === name ? range : undefined;
 }
 
 function rangeProblem({ metadata, spec }: IPAMBlock): string | undefined {

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { deepFrozen } from "../../test/support/ipam.ts";
+import { rangeOfBlockName } from "../api/names.ts";
 import type { AllocationAttribute, IPAMBlock, IPAMBlockSpec } from "../api/v3.ts";
 import { addressSet, EMPTY_SET } from "../net/address-set.ts";
 import { type Cidr, formatCidr, parseCidr } from "../net/cidr.ts";
 import { collect, isEmpty, maskedAddress, newBlock, nextVersion, withSpec } from "./block.ts";
 import { allocate, assign, release, releaseHandle, withAttributes } from "./block-changes.ts";
-import { checkBlock, rangeNamed } from "./block-problem.ts";
+import { checkBlock } from "./block-problem.ts";
 
 const NOW = new Date("2026-01-02T03:04:05.678Z");
 const minutesAgo = (minutes: number) => new Date(NOW.getTime() - minutes * 60_000).toISOString();
@@ -273,6 +274,6 @@ test.each([
   ["node-a", undefined],
   ["x", undefined],
 ])("a block named %s is at %s", (name, cidr) => {
-  const range = rangeNamed(name);
+  const range = rangeOfBlockName(name);
   expect(range && formatCidr(range)).toBe(cidr);
 });

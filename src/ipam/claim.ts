@@ -1,6 +1,13 @@
 /**
- * Claims blocks in two phases, so that every race has one winner and every crash leaves something the next call
- * recovers from: row pending, block, row confirmed.
+ * Claims blocks, so that every race has one winner and every crash leaves something the next call recovers from:
+ *
+ * 1. open: the affinity is pending, then the block is created (or found, after a crash);
+ * 2. look: which other blocks overlap it, as of a moment after it was stored;
+ * 3. withdraw, where one does: an empty block is deleted and its affinity with it; one that holds an address stays, and its
+ *    affinity stays pending;
+ * 4. confirm: only now is the affinity confirmed, and only from then on is anything allocated.
+ *
+ * Of two claims of ranges that overlap, at least the later one sees the other: both may withdraw, never do both stay.
  */
 import type { BlockAffinity, IPAMBlock } from "../api/v3.ts";
 import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
@@ -15,45 +22,65 @@ import {
   rowRange,
   withState,
 } from "./affinity.ts";
-import { collect, type HostReservedAttr, newBlock, rangeOf } from "./block.ts";
-import {
-  type Context,
-  found,
-  type ListedBlocks,
-  type LoadedBlock,
-  listBlocks,
-  loadBlock,
-  writeBlock,
-} from "./context.ts";
+import { collect, type HostReservedAttr, isEmpty, newBlock, rangeOf } from "./block.ts";
+import { type Context, found, type LoadedBlock, loadBlock, writeBlock } from "./context.ts";
 import { isIpamError, TransientError } from "./errors.ts";
-import { deleteQuietly } from "./give-up.ts";
-import { refuseOverlap } from "./overlap.ts";
+import { deleteBlock, deleteQuietly } from "./give-up.ts";
+import {
+  blockOverlap,
+  findOverlaps,
+  type Listed,
+  overlappingOthers,
+  overlapsAtHand,
+  refuseOverlap,
+} from "./overlap.ts";
+import { isBlockOf, type Pool } from "./pools.ts";
 import { type LostRace, retryLostRaces } from "./retry.ts";
 
 /** What an attempt to claim a block can end in because someone else acted on it. */
-const CLAIM_RACES: readonly LostRace[] = ["Conflict", "AlreadyExists", "NotFound"];
+export const CLAIM_RACES: readonly LostRace[] = ["Conflict", "AlreadyExists", "NotFound"];
 
 /** For whom, and how, blocks are claimed. */
 export interface Claimer {
   readonly owner: AffinityConfig;
+  /** All pools: a block is created only where it is one of an enabled pool. */
+  readonly pools: readonly Pool[];
   /** What a new block keeps back for its host. */
   readonly reserved?: HostReservedAttr | undefined;
   readonly cooldownSeconds: number;
-  /** All blocks, where the caller has listed them: none is made over another. Default: they are listed. */
-  readonly listed?: Omit<ListedBlocks, "unsound"> | undefined;
+  /** All blocks, where the caller has listed them: none is created over another. */
+  readonly listed?: Listed | undefined;
+}
+
+/** A claim between its two phases; one that was confirmed before has no affinity to confirm. */
+export interface OpenClaim {
+  readonly loaded: LoadedBlock;
+  /** The affinity to confirm. */
+  readonly pending?: BlockAffinity;
+  /** The block was there before, from a claim that was cut off. */
+  readonly isRecovered?: boolean;
 }
 
 /**
- * Both phases for one range. A lost race is looked at anew; a row that vanished while its block was made is made again: a
- * block must not be left with an owner that no row names.
- * @throws TransientError BlockClaimConflict, StaleAffinity where the block is another's; the owner's row is gone then
+ * A claim of one range from its start to its end. A lost race is looked at again; an affinity that vanished while its
+ * block was created is created again: a block must not be left with an owner that no affinity names.
+ * @throws TransientError BlockClaimConflict, StaleAffinity where the block is another's, or overlaps one: the owner's
+ * affinity is gone then; IpamError BlockOverlap
  */
 export function claimBlock(context: Context, claimer: Claimer, cidr: Cidr, options: CallOptions): Promise<LoadedBlock> {
-  const attempt = () => claimOnce(context, claimer, cidr, options);
+  const attempt = async () => {
+    const claim = await openClaim(context, claimer, cidr, options);
+    const overlaps = claim.pending ? await findOverlaps(context, [claim.loaded.stored], options) : undefined;
+    return closeClaim(context, claimer, claim, overlaps?.get(claim.loaded.block.metadata.name) ?? [], options);
+  };
   return retryLostRaces(attempt, { what: `claiming block ${formatCidr(cidr)}`, lost: CLAIM_RACES, ...options });
 }
 
-/** The block that one of the owner's rows stands for, made where it is missing. @throws as `claimBlock` */
+/**
+ * The block that one of the owner's affinities stands for, created where it is missing. An affinity whose range is no block
+ * of a pool, and has none behind it, is deleted.
+ * @throws as `claimBlock`
+ */
 export async function blockFromAffinity(
   context: Context,
   claimer: Claimer,
@@ -62,10 +89,22 @@ export async function blockFromAffinity(
 ): Promise<LoadedBlock> {
   const cidr = rowRange(row);
   const loaded = isConfirmed(row) && (await found(loadBlock(context, cidr, claimer.cooldownSeconds, options)));
-  return loaded && isOwn(claimer, loaded) ? loaded : claimBlock(context, claimer, cidr, options);
+  if (loaded && isOwn(claimer, loaded)) return loaded;
+  if (!loaded && !isBlockOf(claimer.pools, cidr)) await deleteOddAffinity(context, row, options);
+  return claimBlock(context, claimer, cidr, options);
 }
 
-/** One of the owner's blocks, as loaded; a row that a crash left pending, or without a row, is put right first. */
+/** @throws TransientError StaleAffinity where there is no block: the affinity is gone then */
+export async function deleteOddAffinity(context: Context, row: BlockAffinity, options: CallOptions): Promise<void> {
+  const cidr = rowRange(row);
+  if (await found(loadBlock(context, cidr, 0, { ...options, fresh: true }))) return;
+  const message = `BlockAffinity "${row.metadata.name}" is deleted: ${row.spec.cidr} is no block of its pool, and no such block exists`;
+  context.warn(message);
+  await deleteQuietly(context, row, options);
+  throw new TransientError("StaleAffinity", message);
+}
+
+/** One of the owner's blocks, as loaded; one whose affinity a crash left pending, or that has none, is claimed first. */
 export async function confirmedBlock(
   context: Context,
   claimer: Claimer,
@@ -81,28 +120,23 @@ export function isOwn({ owner }: Pick<Claimer, "owner">, { block }: LoadedBlock)
   return block.spec.affinity === affinityText(owner);
 }
 
-/**
- * A row that was left pending, or pendingDeletion, is confirmed after the block was written once: that write undoes
- * whoever was about to delete the block.
- */
-async function claimOnce(context: Context, claimer: Claimer, cidr: Cidr, options: CallOptions): Promise<LoadedBlock> {
+/** The affinity, then the block. @throws as `claimBlock`; DatastoreError Conflict, AlreadyExists, NotFound: a lost race */
+export async function openClaim(
+  context: Context,
+  claimer: Claimer,
+  cidr: Cidr,
+  options: CallOptions,
+): Promise<OpenClaim> {
   const row = await pendingAffinity(context, claimer.owner, cidr, options);
-  // The row may be deleted for what the block says, and no revision of the block guards that: it must not be an old one.
+  // The affinity may be deleted for what the block says, and no revision of the block guards that: it must not be an old one.
   const loaded = await found(loadBlock(context, cidr, claimer.cooldownSeconds, { ...options, fresh: true }));
-  if (!loaded) return createBlock(context, claimer, await unconfirmed(context, row, options), options);
+  if (!loaded) return createBlock(context, claimer, row, options);
   if (!isOwn(claimer, loaded)) {
     await deleteQuietly(context, row, options);
     const owner = affinityText(claimer.owner);
     throw new TransientError("StaleAffinity", `block ${formatCidr(cidr)} is no longer ${owner}'s`);
   }
-  if (isConfirmed(row)) return loaded;
-  const stored = await writeBlock(context, loaded.block, options);
-  await confirm(context, claimer.owner, row, options);
-  return { stored, block: stored };
-}
-
-function unconfirmed(context: Context, row: BlockAffinity, options: CallOptions) {
-  return isConfirmed(row) ? withState(context, row, "pending", options) : row;
+  return isConfirmed(row) ? { loaded } : { loaded, pending: row, isRecovered: true };
 }
 
 async function createBlock(
@@ -110,28 +144,34 @@ async function createBlock(
   claimer: Claimer,
   row: BlockAffinity,
   options: CallOptions,
-): Promise<LoadedBlock> {
-  const { owner, reserved } = claimer;
+): Promise<OpenClaim> {
+  const { owner, reserved, cooldownSeconds } = claimer;
   const cidr = rowRange(row);
-  await unlessOverlap(context, claimer, row, options);
+  await unlessRefused(context, claimer, row, options);
+  const pending = isConfirmed(row) ? await withState(context, row, "pending", options) : row;
   const claimTime = context.clock();
   const sequenceNumber = context.firstSequenceNumber();
   const block = newBlock({ cidr, affinity: affinityText(owner), claimTime, sequenceNumber, reserved });
   const stored = await createOrGet(context, block, options);
   if (stored.spec.affinity !== affinityText(owner)) {
-    await deleteQuietly(context, row, options);
+    await deleteQuietly(context, pending, options);
     throw claimConflict(cidr, stored.spec.affinity);
   }
-  await confirm(context, owner, row, options);
-  return { stored, block: collect(stored, claimer.cooldownSeconds, context.clock()) };
+  return { loaded: { stored, block: collect(stored, cooldownSeconds, context.clock()) }, pending };
 }
 
-/** A row that can have no block is taken back. */
-async function unlessOverlap(context: Context, { listed }: Claimer, row: BlockAffinity, options: CallOptions) {
+/** An affinity that can have no block is deleted. */
+async function unlessRefused(context: Context, { pools, listed }: Claimer, row: BlockAffinity, options: CallOptions) {
+  const cidr = rowRange(row);
   try {
-    refuseOverlap(listed ?? (await listBlocks(context, options)), rowRange(row));
+    if (!isBlockOf(pools, cidr)) {
+      throw new TransientError("StaleAffinity", `${formatCidr(cidr)} is no block of an enabled pool`);
+    }
+    const others = listed ? overlappingOthers(listed, cidr) : await overlapsAtHand(context, cidr, options);
+    refuseOverlap(others ?? [], cidr);
   } catch (error) {
-    if (isIpamError(error, "BlockOverlap")) await deleteQuietly(context, row, options);
+    if (error instanceof TransientError || isIpamError(error, "BlockOverlap"))
+      await deleteQuietly(context, row, options);
     throw error;
   }
 }
@@ -141,11 +181,53 @@ async function createOrGet({ datastore }: Context, block: IPAMBlock, options: Ca
     return await datastore.create(block, options);
   } catch (error) {
     if (!isDatastoreError(error, "AlreadyExists")) throw error;
-    return datastore.get("IPAMBlock", block.metadata.name, options);
+    return datastore.get("IPAMBlock", block.metadata.name, { ...options, fresh: true });
   }
 }
 
-/** Second phase. Whoever confirmed the row in between did what was to be done. */
+/** Withdraws the claim where other blocks overlap it; else confirms it. @throws as `claimBlock` */
+export async function closeClaim(
+  context: Context,
+  claimer: Claimer,
+  { loaded, pending, isRecovered }: OpenClaim,
+  overlaps: readonly Cidr[],
+  options: CallOptions,
+): Promise<LoadedBlock> {
+  if (!pending) return loaded;
+  if (overlaps.length > 0) return withdraw(context, loaded, pending, overlaps, options);
+  if (!isRecovered) {
+    await confirm(context, claimer.owner, pending, options);
+    return loaded;
+  }
+  // This write undoes whoever was about to delete the block.
+  const stored = await writeBlock(context, loaded.block, options);
+  await confirm(context, claimer.owner, pending, options);
+  return { stored, block: stored };
+}
+
+/** The block is deleted exactly as it was seen empty: an address allocated meanwhile is a lost race. */
+async function withdraw(
+  context: Context,
+  { stored, block }: LoadedBlock,
+  pending: BlockAffinity,
+  overlaps: readonly Cidr[],
+  options: CallOptions,
+): Promise<never> {
+  const cidr = rangeOf(block);
+  if (!isEmpty(block)) {
+    throw blockOverlap(
+      cidr,
+      overlaps,
+      "it holds addresses, its affinity stays pending, and nothing is allocated from it",
+    );
+  }
+  await deleteBlock(context, stored, options);
+  await deleteQuietly(context, pending, options);
+  const others = overlaps.map(formatCidr).join(", ");
+  throw new TransientError("BlockClaimConflict", `block ${formatCidr(cidr)} was withdrawn: it overlaps ${others}`);
+}
+
+/** Whoever confirmed the affinity in between did what was to be done. */
 async function confirm(
   context: Context,
   owner: AffinityConfig,

@@ -1,14 +1,15 @@
 /** What every part of the library works with: the store, and time, order and nodes as arguments. */
 import { randomInt } from "node:crypto";
+import { isBlockSize } from "../api/block-sizes.ts";
 import { SINGLETON_NAME } from "../api/installation.ts";
-import { blockName, isObjectName } from "../api/names.ts";
+import { blockName, isObjectName, rangeOfBlockName } from "../api/names.ts";
 import type { IPAMBlock, IPPool } from "../api/v3.ts";
 import { type CallOptions, type Datastore, isDatastoreError } from "../datastore/datastore.ts";
 import type { AddressSet } from "../net/address-set.ts";
 import { type Cidr, formatCidr } from "../net/cidr.ts";
 import { collect, nextVersion } from "./block.ts";
 import type { BlockOrder } from "./block-order.ts";
-import { checkBlock, problemOf, rangeNamed } from "./block-problem.ts";
+import { checkBlock, problemOf } from "./block-problem.ts";
 import { configViolations, effectiveConfig, getIPAMConfig, type IPAMConfig } from "./config.ts";
 import { IpamError } from "./errors.ts";
 import type { NodeReader } from "./nodes.ts";
@@ -114,7 +115,7 @@ export interface ListedBlocks {
   readonly blocks: readonly IPAMBlock[];
   /** Names of blocks that exist but cannot be used. */
   readonly unsound: ReadonlySet<string>;
-  /** Where those are. */
+  /** Where those are that can be blocks: a range larger than any block has no addresses to protect. */
   readonly unsoundRanges: readonly Cidr[];
 }
 
@@ -129,7 +130,8 @@ export async function listBlocks({ datastore, warn }: Context, options: CallOpti
   for (const [name, reason] of problems) warn(`IPAMBlock "${name}" is passed over: ${reason}`);
   const unsound = new Set(problems.keys());
   const blocks = items.filter(({ metadata }) => !unsound.has(metadata.name));
-  return { blocks, unsound, unsoundRanges: [...unsound].flatMap((name) => rangeNamed(name) ?? []) };
+  const named = [...unsound].flatMap((name) => rangeOfBlockName(name) ?? []);
+  return { blocks, unsound, unsoundRanges: named.filter(({ prefix, version }) => isBlockSize(prefix, version)) };
 }
 
 /** Every readable pool, in the order of their names; others are named in a warning. */

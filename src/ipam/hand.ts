@@ -1,6 +1,7 @@
 /** What one family's autoAssign has in hand: the addresses so far, and how more are taken out of a block. */
 import { blockName } from "../api/names.ts";
 import type { IPAMBlock } from "../api/v3.ts";
+import { type AddressSet, EMPTY_SET, union } from "../net/address-set.ts";
 import { affinityText } from "./affinity.ts";
 import { commit } from "./allocation.ts";
 import type { IPAMAssignments } from "./assignments.ts";
@@ -10,6 +11,7 @@ import { allocate } from "./block-changes.ts";
 import { found, type LoadedBlock, loadBlock } from "./context.ts";
 import { isIpamError } from "./errors.ts";
 import { existingAddresses, unlessOvercounted } from "./max-alloc.ts";
+import { coveredByOthers } from "./overlap.ts";
 import { retryLostRaces } from "./retry.ts";
 import type { Search } from "./search.ts";
 import { coolingWords } from "./shortage.ts";
@@ -80,8 +82,11 @@ export class Hand {
   }
 }
 
-/** Takes what one block has, up to what is short; where someone else writes it first, from what they left. */
-export async function takeFrom(hand: Hand, loaded: LoadedBlock): Promise<void> {
+/**
+ * Takes what one block has, up to what is short; where someone else writes it first, from what they left. `covered` are
+ * addresses of other blocks, where the caller has listed them.
+ */
+export async function takeFrom(hand: Hand, loaded: LoadedBlock, covered: AddressSet = EMPTY_SET): Promise<void> {
   const { context, options, cooldownSeconds } = hand.search;
   let current: LoadedBlock | undefined = loaded;
   const taking = retryLostRaces(
@@ -89,7 +94,7 @@ export async function takeFrom(hand: Hand, loaded: LoadedBlock): Promise<void> {
       current ??= await found(loadBlock(context, rangeOf(loaded.block), cooldownSeconds, options));
       const block = current?.block;
       current = undefined;
-      if (block) await takeOnce(hand, block);
+      if (block) await takeOnce(hand, block, covered);
     },
     {
       what: `assigning addresses in block ${loaded.block.spec.cidr} to handle ${hand.args.handleID}`,
@@ -100,12 +105,15 @@ export async function takeFrom(hand: Hand, loaded: LoadedBlock): Promise<void> {
   await unlessOvercounted(taking);
 }
 
-async function takeOnce(hand: Hand, before: IPAMBlock): Promise<void> {
+async function takeOnce(hand: Hand, before: IPAMBlock, listed: AddressSet): Promise<void> {
   const { search, args } = hand;
   const { context, options, owner, config, reservations } = search;
   if (config.strictAffinity && before.spec.affinity !== affinityText(owner)) return;
   hand.see(before);
-  const { block: after, ordinals } = allocate(before, hand.short, args, reservations);
+  const covered = union(listed, await coveredByOthers(context, before, options));
+  if (covered.length > 0)
+    hand.note(`Addresses of block ${before.spec.cidr} that another block covers too are not allocated`);
+  const { block: after, ordinals } = allocate(before, hand.short, args, union(reservations, covered));
   if (ordinals.length === 0) return;
   try {
     await commit(context, args, { before, after, ordinals }, options);

@@ -62,7 +62,11 @@ export async function putRight(looking: Looking, cidr: Cidr): Promise<LoadedBloc
     return undefined;
   } catch (error) {
     if (!isIpamError(error, "BlockNotEmpty")) throw error;
-    return await claimBlock(context, looking, cidr, options).catch(unlessAnothers);
+    return await claimBlock(context, looking, cidr, options).catch((failure: unknown) => {
+      if (isIpamError(failure, "BlockOverlap")) context.warn(failure.message);
+      else if (!(failure instanceof TransientError)) throw failure;
+      return undefined;
+    });
   }
 }
 
@@ -74,8 +78,4 @@ async function hasRow({ context, owner, options }: Looking, cidr: Cidr): Promise
     if (!isDatastoreError(error, "Invalid")) throw error;
     return true;
   }
-}
-
-function unlessAnothers(error: unknown): undefined {
-  if (!(error instanceof TransientError)) throw error;
 }

@@ -2,17 +2,17 @@
 import { blockName } from "../api/names.ts";
 import type { IPAMBlock } from "../api/v3.ts";
 import { isDatastoreError } from "../datastore/datastore.ts";
-import { rangeCovering } from "../net/address-set.ts";
+import { type AddressSet, addressSet, rangeCovering } from "../net/address-set.ts";
 import { type Cidr, contains, formatCidr } from "../net/cidr.ts";
-import { affinityText, getAffinity, ownerOf } from "./affinity.ts";
+import { affinityText, getAffinity, isConfirmed, ownerOf } from "./affinity.ts";
 import { collect, freeOrdinals, isEmpty, newBlock, rangeOf, sequenceOf } from "./block.ts";
 import { blocksInOrder, placeInOrder } from "./block-order.ts";
 import { claimBlock } from "./claim.ts";
-import { type ListedBlocks, type LoadedBlock, listBlocks } from "./context.ts";
+import { found, type ListedBlocks, type LoadedBlock, listBlocks } from "./context.ts";
 import { isIpamError, TransientError } from "./errors.ts";
 import { deleteBlock, giveUpBlock } from "./give-up.ts";
 import { lostBlocks, putRight } from "./lost-blocks.ts";
-import { overlapping } from "./overlap.ts";
+import { overlapping, overlappingOthers } from "./overlap.ts";
 import { type Pool, poolAround } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
 import type { Search } from "./search.ts";
@@ -89,13 +89,19 @@ async function findUsableBlock(
   const { context, usable, host, owner, reservations, cooldownSeconds } = search;
   const existing = new Map(listed.blocks.map((block) => [block.metadata.name, block]));
   const reclaimable: IPAMBlock[] = [];
+  const inTheWay = new Set<IPAMBlock>();
   for (const pool of usable) {
     for (const cidr of blocksInOrder(pool, host, context.blockOrder, reservations)) {
       const name = blockName(formatCidr(cidr));
       const stored = existing.get(name);
       if (listed.unsound.has(name) || passed.has(name)) continue;
-      if (!stored && isWorthClaiming(search, listed, cidr)) return { cidr, listed };
-      if (!stored) continue;
+      if (!stored) {
+        const others = overlapping(listed, cidr);
+        if (others.length === 0 && leavesSome(search, cidr)) return { cidr, listed };
+        for (const other of others) addDefined(inTheWay, existing.get(blockName(formatCidr(other))));
+        continue;
+      }
+      if (overlappingOthers(listed, cidr).length > 0) continue; // what two blocks cover is allocated from neither
       const block = collect(stored, cooldownSeconds, context.clock());
       if (freeOrdinals(block, reservations).length === 0) continue;
       if (block.spec.affinity === affinityText(owner)) return { cidr, listed };
@@ -103,12 +109,40 @@ async function findUsableBlock(
     }
   }
   const cidr = await reclaimOne(search, reclaimable);
-  return cidr && { cidr, listed: without(listed, cidr) };
+  if (cidr) return { cidr, listed: without(listed, cidr) };
+  for (const block of inTheWay) await releaseUnfinished(search, block);
+  return undefined;
 }
 
-/** Not where a block of another size is, and not where nothing could be handed out. */
-function isWorthClaiming(search: Search, listed: ListedBlocks, cidr: Cidr): boolean {
-  return overlapping(listed, cidr).length === 0 && leavesSome(search, cidr);
+function addDefined<T>(set: Set<T>, value: T | undefined): void {
+  if (value !== undefined) set.add(value);
+}
+
+/** A claim that is not confirmed by then was cut off. Younger ones are waited for. */
+const CLAIM_TAKES_MS = 5_000;
+
+/**
+ * An empty block of another size whose claim was never confirmed is in the way: one that is old enough is released; a claim
+ * that may be under way is waited for.
+ * @throws TransientError BlockClaimConflict: look again
+ */
+async function releaseUnfinished(search: Search, stored: IPAMBlock): Promise<void> {
+  const { context, cooldownSeconds } = search;
+  const block = collect(stored, cooldownSeconds, context.clock());
+  if (!isEmpty(block) || (await isClaimConfirmed(search, block))) return;
+  const age = ageOf(block, context.clock());
+  const isReleased = age >= EMPTY_BLOCK_MIN_RECLAIM_AGE_MS && (await reclaim(search, block));
+  if (!isReleased && age >= CLAIM_TAKES_MS) return;
+  throw new TransientError(
+    "BlockClaimConflict",
+    `block ${block.spec.cidr} is in the way, and its claim is not confirmed`,
+  );
+}
+
+async function isClaimConfirmed({ context, options }: Search, block: IPAMBlock): Promise<boolean> {
+  const owner = ownerOf(block);
+  const affinity = owner && (await found(getAffinity(context, owner, rangeOf(block), options)));
+  return affinity !== undefined && isConfirmed(affinity);
 }
 
 /** Whether a new block would have addresses besides the host's reserve and the reservations. */
@@ -130,10 +164,13 @@ async function reclaimOne(search: Search, candidates: readonly IPAMBlock[]): Pro
   return undefined;
 }
 
-/** A block without a claim time is older than claim times. */
-function isOldEnough({ spec }: IPAMBlock, now: Date): boolean {
-  const since = spec.affinityClaimTime;
-  return since === undefined || now.getTime() - Date.parse(since) >= EMPTY_BLOCK_MIN_RECLAIM_AGE_MS;
+function isOldEnough(block: IPAMBlock, now: Date): boolean {
+  return ageOf(block, now) >= EMPTY_BLOCK_MIN_RECLAIM_AGE_MS;
+}
+
+/** Milliseconds since the claim. A block without a claim time is older than claim times. */
+function ageOf({ spec: { affinityClaimTime: since } }: IPAMBlock, now: Date): number {
+  return since === undefined ? Number.POSITIVE_INFINITY : now.getTime() - Date.parse(since);
 }
 
 async function reclaim({ context, options, cooldownSeconds }: Search, block: IPAMBlock): Promise<boolean> {
@@ -150,13 +187,20 @@ async function reclaim({ context, options, cooldownSeconds }: Search, block: IPA
   }
 }
 
+/** A block to borrow from, and the addresses of it that other blocks cover too. */
+interface Lender {
+  readonly stored: IPAMBlock;
+  readonly covered: AddressSet;
+}
+
 /** Blocks of others to borrow from, pool by pool, in the host's order. */
 export async function blocksToBorrow(
   search: Search,
   owned: ReadonlySet<string>,
-): Promise<{ pool: Pool; blocks: IPAMBlock[] }[]> {
+): Promise<{ pool: Pool; blocks: Lender[] }[]> {
   const { context, options, usable, host, reservations } = search;
-  const { blocks } = await listBlocks(context, options);
+  const listed = await listBlocks(context, options);
+  const { blocks } = listed;
   await regain(search, blocks, owned);
   return usable.map((pool) => {
     const place = placeInOrder(pool, host, context.blockOrder);
@@ -165,6 +209,10 @@ export async function blocksToBorrow(
       return contains(pool.cidr, range) && !rangeCovering(reservations, range);
     });
     const ordered = inside.sort((a, b) => Number(place(rangeOf(a)) - place(rangeOf(b))));
-    return { pool, blocks: ordered };
+    const lender = (stored: IPAMBlock): Lender => {
+      const others = overlappingOthers(listed, rangeOf(stored));
+      return { stored, covered: addressSet(others) };
+    };
+    return { pool, blocks: ordered.map(lender) };
   });
 }

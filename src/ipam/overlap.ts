@@ -1,42 +1,164 @@
 /**
- * Blocks that were cut when their pool had blocks of another size, or by a pool that is gone. No block is made over them:
- * two that overlap would give the same address twice. And addresses in them are found all the same.
+ * Blocks that share addresses: their pool was given another block size, or two pools overlap. Calico compares equal ranges
+ * only, so such blocks exist. No block is created over another one, and an address that two stored blocks cover is
+ * allocated from neither.
  */
+
+import { isBlockSize } from "../api/block-sizes.ts";
+import { blockName } from "../api/names.ts";
 import type { IPAMBlock } from "../api/v3.ts";
-import type { CallOptions } from "../datastore/datastore.ts";
+import type { BlockRef } from "../datastore/block-index.ts";
+import { blockRef } from "../datastore/block-index.ts";
+import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
 import { type Address, width } from "../net/address.ts";
-import { type Cidr, cidrOf, contains, formatCidr, overlaps } from "../net/cidr.ts";
+import { type AddressSet, addressSet, EMPTY_SET } from "../net/address-set.ts";
+import { type Cidr, cidrOf, contains, formatCidr } from "../net/cidr.ts";
+import { CidrIndex } from "../net/cidr-index.ts";
 import { collect, rangeOf } from "./block.ts";
+import { problemOf } from "./block-problem.ts";
 import { type Context, found, type ListedBlocks, type LoadedBlock, listBlocks, loadBlock } from "./context.ts";
 import { IpamError } from "./errors.ts";
 
-/** Ranges of all blocks that share addresses with `cidr`, be they such as cannot be used. */
-export function overlapping({ blocks, unsoundRanges }: Omit<ListedBlocks, "unsound">, cidr: Cidr): Cidr[] {
-  return [...blocks.map(rangeOf), ...unsoundRanges].filter((range) => overlaps(range, cidr));
+/** Blocks that were listed. */
+export type Listed = Pick<ListedBlocks, "blocks" | "unsoundRanges">;
+
+const indexes = new WeakMap<Listed, CidrIndex<Cidr>>();
+
+/** Ranges of all listed blocks that share addresses with `cidr`, those that cannot be used among them. */
+export function overlapping(listed: Listed, cidr: Cidr): Cidr[] {
+  let index = indexes.get(listed);
+  if (!index) {
+    index = new CidrIndex<Cidr>();
+    for (const range of [...listed.blocks.map(rangeOf), ...listed.unsoundRanges]) index.add(range, range);
+    indexes.set(listed, index);
+  }
+  return index.overlapping(cidr);
+}
+
+/** The same without the block of that very range. */
+export function overlappingOthers(listed: Listed, cidr: Cidr): Cidr[] {
+  return overlapping(listed, cidr).filter(({ prefix }) => prefix !== cidr.prefix);
+}
+
+/** Ranges of other stored blocks that overlap `cidr`; undefined where the store does not have all blocks at hand. */
+export async function overlapsAtHand(
+  context: Context,
+  cidr: Cidr,
+  options: CallOptions & { readonly after?: IPAMBlock },
+): Promise<Cidr[] | undefined> {
+  const refs = await context.datastore.blocksOverlapping?.(cidr, options as object);
+  return refs && rangesOfOthers(context, cidr, refs, options);
+}
+
+/**
+ * Ranges of other blocks that overlap each of `blocks`, by name, as of a moment after all of them were stored: from what is
+ * at hand once the watch has delivered the block, or else by one list of names.
+ */
+export async function findOverlaps(
+  context: Context,
+  blocks: readonly IPAMBlock[],
+  options: CallOptions,
+): Promise<ReadonlyMap<string, readonly Cidr[]>> {
+  const overlaps = new Map<string, readonly Cidr[]>();
+  let named: CidrIndex<BlockRef> | undefined;
+  for (const block of blocks) {
+    const range = rangeOf(block);
+    const atHand = named ? undefined : await overlapsAtHand(context, range, { ...options, after: block });
+    if (!atHand) named ??= await listBlockNames(context, options);
+    const others =
+      atHand ?? (await rangesOfOthers(context, range, named!.overlapping(range), { ...options, fresh: true }));
+    overlaps.set(block.metadata.name, others);
+  }
+  return overlaps;
+}
+
+async function listBlockNames({ datastore }: Context, options: CallOptions): Promise<CidrIndex<BlockRef>> {
+  const { signal } = options;
+  const index = new CidrIndex<BlockRef>();
+  for (const { name } of await namesOfBlocks(datastore, signal ? { signal } : {})) {
+    const ref = blockRef(name);
+    if (ref) index.add(ref.range, ref);
+  }
+  return index;
+}
+
+async function namesOfBlocks(datastore: Context["datastore"], options: CallOptions) {
+  if (datastore.listNames) return datastore.listNames("IPAMBlock", options);
+  const { items, malformed } = await datastore.list("IPAMBlock", { ...options, fresh: true });
+  return [...items.map(({ metadata }) => metadata), ...malformed];
+}
+
+/** Each is read: one whose deletion has begun is finished by that, and does not count. */
+async function rangesOfOthers(
+  context: Context,
+  cidr: Cidr,
+  refs: readonly BlockRef[],
+  options: CallOptions,
+): Promise<Cidr[]> {
+  const own = blockName(formatCidr(cidr));
+  const ranges: Cidr[] = [];
+  for (const { name, range } of refs) {
+    if (name !== own && (await protectsRange(context, name, range, options))) ranges.push(range);
+  }
+  return ranges;
+}
+
+/** A block that cannot be used counts as well, unless its range is larger than a block can be. */
+async function protectsRange(context: Context, name: string, range: Cidr, options: CallOptions): Promise<boolean> {
+  const canBeBlock = isBlockSize(range.prefix, range.version);
+  try {
+    const { fresh = false, signal } = options;
+    const block = await context.datastore.get("IPAMBlock", name, { fresh, ...(signal && { signal }) });
+    const problem = problemOf(block);
+    if (problem !== undefined && !canBeBlock) context.warn(`IPAMBlock "${name}" is skipped: ${problem}`);
+    return problem === undefined || canBeBlock;
+  } catch (error) {
+    if (isDatastoreError(error, "NotFound")) return false;
+    if (!isDatastoreError(error, "Invalid")) throw error;
+    if (!canBeBlock) context.warn(error.message);
+    return canBeBlock;
+  }
+}
+
+/** The addresses of other blocks that overlap a block, as a set to take none of; empty where nothing is known of any. */
+export async function coveredByOthers(context: Context, block: IPAMBlock, options: CallOptions): Promise<AddressSet> {
+  const others = await overlapsAtHand(context, rangeOf(block), options);
+  return others?.length ? addressSet(others) : EMPTY_SET;
 }
 
 /** @throws IpamError BlockOverlap where a block of that range would share addresses with another */
-export function refuseOverlap(listed: Omit<ListedBlocks, "unsound">, cidr: Cidr): void {
-  const others = overlapping(listed, cidr).map(formatCidr);
-  const text = formatCidr(cidr);
-  if (others.length === 0 || others.includes(text)) return;
-  const message =
-    `block ${text} would overlap ${others.join(", ")}, cut when the pool had blocks of another size: ` +
-    "release what that holds, then its affinity";
-  throw new IpamError("BlockOverlap", message);
+export function refuseOverlap(others: readonly Cidr[], cidr: Cidr): void {
+  if (others.length > 0) throw blockOverlap(cidr, others, "release what that holds, then its affinity");
 }
 
-/** The block an address is in: the one at `cidr`, or one of another size; undefined where there is neither. */
-export async function loadBlockHolding(
+export function blockOverlap(cidr: Cidr, others: readonly Cidr[], advice: string): IpamError {
+  const message = `block ${formatCidr(cidr)} overlaps ${others.map(formatCidr).join(", ")}, which has another size: ${advice}`;
+  return new IpamError("BlockOverlap", message);
+}
+
+/** A block that holds an address, and all blocks, where they had to be listed to find it. */
+export interface Holding {
+  readonly loaded?: LoadedBlock | undefined;
+  readonly listed?: ListedBlocks;
+}
+
+/** The block an address is in: the one at `cidr`, or one of another size. */
+export async function findBlockHolding(
   context: Context,
   { block: cidr, address }: { readonly block: Cidr; readonly address: Address },
   cooldownSeconds: number,
   options: CallOptions,
-): Promise<LoadedBlock | undefined> {
+): Promise<Holding> {
   const loaded = await found(loadBlock(context, cidr, cooldownSeconds, options));
-  if (loaded) return loaded;
-  const stored = blockHolding((await listBlocks(context, options)).blocks, address);
-  return stored && { stored, block: collect(stored, cooldownSeconds, context.clock()) };
+  if (loaded) return { loaded };
+  const listed = await listBlocks(context, options);
+  const stored = blockHolding(listed.blocks, address);
+  return { listed, loaded: stored && { stored, block: collect(stored, cooldownSeconds, context.clock()) } };
+}
+
+/** The same, where only the block matters. */
+export async function loadBlockHolding(...args: Parameters<typeof findBlockHolding>): Promise<LoadedBlock | undefined> {
+  return (await findBlockHolding(...args)).loaded;
 }
 
 export function rangeHolding(blocks: readonly IPAMBlock[], address: Address): Cidr | undefined {

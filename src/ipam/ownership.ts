@@ -1,17 +1,19 @@
 /** Claims and gives up blocks in bulk: a range's, a host's, a pool's. */
 import type { IPAMBlock } from "../api/v3.ts";
-import type { CallOptions } from "../datastore/datastore.ts";
+import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import { type Cidr, contains, formatCidr, parseCidr, size } from "../net/cidr.ts";
 import { type AffinityConfig, listAffinities, ownerOf, rowOwner, rowRange } from "./affinity.ts";
 import { rememberPartial } from "./assignments.ts";
 import { rangeOf } from "./block.ts";
-import { claimBlock } from "./claim.ts";
-import { type Context, configFor, cooldownFor, listBlocks, listPools } from "./context.ts";
+import { CLAIM_RACES, type Claimer, claimBlock, closeClaim, type OpenClaim, openClaim } from "./claim.ts";
+import { type Context, configFor, cooldownFor, type LoadedBlock, listBlocks, listPools } from "./context.ts";
 import { IpamError, isIpamError, TransientError } from "./errors.ts";
 import { type GivingUp, giveUp } from "./give-up.ts";
 import { blocksOf } from "./lost-blocks.ts";
-import { closedAround, isEnabled, poolAround, poolsOf } from "./pools.ts";
+import { findOverlaps } from "./overlap.ts";
+import { closedAround, isEnabled, type Pool, poolAround, poolsOf } from "./pools.ts";
+import { retryLostRaces } from "./retry.ts";
 
 /** What became of the blocks of a range, as CIDRs. */
 export interface ClaimResult {
@@ -25,6 +27,7 @@ export interface ClaimResult {
 interface Blocks {
   readonly range: Cidr;
   readonly blockSize: number;
+  readonly pools: readonly Pool[];
 }
 
 /** @throws IpamError InvalidArgument, NotInPool, InvalidSize */
@@ -37,7 +40,7 @@ async function blocksIn(context: Context, text: string, options: CallOptions): P
     const message = `The requested CIDR (${text}) is not within any configured pools.`;
     throw new IpamError("NotInPool", message, { details: closedAround(pools, range) });
   }
-  if (range.prefix <= pool.blockSize) return { range, blockSize: pool.blockSize };
+  if (range.prefix <= pool.blockSize) return { range, blockSize: pool.blockSize, pools };
   const details = [`blocks of pool "${pool.name}" are /${pool.blockSize}`];
   throw new IpamError("InvalidSize", `The requested CIDR (${text}) is smaller than the minimum.`, { details });
 }
@@ -69,23 +72,84 @@ export async function claimAffinity(
   checkCount(blocks);
   const { ipCooldownSeconds: cooldownSeconds } = await configFor(context, options);
   const listed = await listBlocks(context, options);
-  const [claimed, failed]: [string[], string[]] = [[], []];
-  for (const block of each(blocks)) {
-    const text = formatCidr(block);
-    try {
-      await claimBlock(context, { owner, cooldownSeconds, listed }, block, options);
-      claimed.push(text);
-    } catch (error) {
-      if (error instanceof TransientError || isIpamError(error, "BlockOverlap")) failed.push(text);
-      else throw withPartial(error, { claimed, failed });
-    }
+  const claimer = { owner, cooldownSeconds, listed, pools: blocks.pools };
+  const result: { readonly claimed: string[]; readonly failed: string[] } = { claimed: [], failed: [] };
+  const open = new Map<Cidr, OpenClaim>();
+  try {
+    // What was opened before an error is closed all the same: it is the owner's, and the caller is told of it.
+    await openRanges(context, claimer, each(blocks), options, { open, failed: result.failed }).finally(() =>
+      closeRanges(context, claimer, open, options, result),
+    );
+  } catch (error) {
+    rememberPartial(error, result);
+    throw error;
   }
-  return { claimed, failed };
+  return result;
 }
 
-function withPartial(error: unknown, partial: ClaimResult): unknown {
-  rememberPartial(error, partial);
-  return error;
+/** Claims each range; those that are another owner's, or would overlap a block, are `failed`. */
+async function openRanges(
+  context: Context,
+  claimer: Claimer,
+  ranges: Iterable<Cidr>,
+  options: CallOptions,
+  { open, failed }: { readonly open: Map<Cidr, OpenClaim>; readonly failed: string[] },
+): Promise<void> {
+  for (const range of ranges) {
+    const claim = await unlessAnothers(openRange(context, claimer, range, options));
+    if (claim) open.set(range, claim);
+    else failed.push(formatCidr(range));
+  }
+}
+
+/** One look for all: a list of names costs the same for one block and for many. */
+async function closeRanges(
+  context: Context,
+  claimer: Claimer,
+  open: ReadonlyMap<Cidr, OpenClaim>,
+  options: CallOptions,
+  { claimed, failed }: { readonly claimed: string[]; readonly failed: string[] },
+): Promise<void> {
+  const pending = Array.from(open.values()).filter((claim) => claim.pending);
+  const stored = pending.map(({ loaded }) => loaded.stored);
+  const overlaps = await findOverlaps(context, stored, options);
+  for (const [range, claim] of open) {
+    const others = overlaps.get(claim.loaded.block.metadata.name) ?? [];
+    const isClaimed = await unlessAnothers(closeRange(context, claimer, range, claim, others, options));
+    (isClaimed ? claimed : failed).push(formatCidr(range));
+  }
+}
+
+/** The result; undefined where the block is another owner's, or would overlap one. */
+async function unlessAnothers<T>(claiming: Promise<T>): Promise<T | undefined> {
+  try {
+    return await claiming;
+  } catch (error) {
+    if (error instanceof TransientError || isIpamError(error, "BlockOverlap")) return undefined;
+    throw error;
+  }
+}
+
+function openRange(context: Context, claimer: Claimer, cidr: Cidr, options: CallOptions): Promise<OpenClaim> {
+  const attempt = () => openClaim(context, claimer, cidr, options);
+  return retryLostRaces(attempt, { what: `claiming block ${formatCidr(cidr)}`, lost: CLAIM_RACES, ...options });
+}
+
+/** A race that is lost here is claimed again by itself, from its start. */
+async function closeRange(
+  context: Context,
+  claimer: Claimer,
+  cidr: Cidr,
+  claim: OpenClaim,
+  overlaps: readonly Cidr[],
+  options: CallOptions,
+): Promise<LoadedBlock> {
+  try {
+    return await closeClaim(context, claimer, claim, overlaps, options);
+  } catch (error) {
+    if (!isDatastoreError(error, "Conflict", "AlreadyExists", "NotFound")) throw error;
+    return claimBlock(context, claimer, cidr, options);
+  }
 }
 
 async function givingUp(context: Context, requireEmpty: boolean, options: CallOptions): Promise<GivingUp> {
@@ -167,8 +231,8 @@ export async function releasePoolAffinities(context: Context, cidr: string, opti
   const how = await givingUp(context, false, options);
   const { items, malformed } = await context.datastore.list("BlockAffinity", options);
   for (const { name, reason } of malformed) context.warn(`BlockAffinity "${name}" is passed over: ${reason}`);
-  const rows = items.map((row) => [rowOwner(row), rowRange(row)] as const);
-  const named = rows.filter(([, range]) => beginsIn(pool, range));
+  const rows = items.filter(({ spec }) => parseCidr(spec.cidr) !== undefined);
+  const named = rows.map((row) => [rowOwner(row), rowRange(row)] as const).filter(([, range]) => beginsIn(pool, range));
   const errors = await giveUpAll(how, named);
   const { blocks } = await listBlocks(context, options);
   const left = blocks.filter((block) => beginsIn(pool, rangeOf(block)));

@@ -1,9 +1,12 @@
 /** Pools as addresses are drawn from them: their defaults filled in, what is around an address, what gives none. */
+
+import { BLOCK_SIZES, DEFAULT_BLOCK_SIZE, isBlockSize } from "../api/block-sizes.ts";
 import type { IPPool } from "../api/v3.ts";
 import { type Address, type IpVersion, width } from "../net/address.ts";
 import { type Cidr, cidrOf, contains, formatCidr, parseCidr } from "../net/cidr.ts";
 import { addressFrom } from "./block.ts";
 import { IpamError } from "./errors.ts";
+import { allocatableCondition, overlapWinners } from "./pool-order.ts";
 
 /** What addresses are for. */
 export type IntendedUse = "Workload" | "Tunnel" | "LoadBalancer";
@@ -15,19 +18,29 @@ export interface Pool {
   readonly blockSize: number;
   readonly allowedUses: readonly string[];
   readonly source: IPPool;
+  /** The pool that was accepted before this one and overlaps it: this one allocates nothing. */
+  readonly overlappedBy?: Pool;
 }
 
-export const DEFAULT_BLOCK_SIZE = { 4: 26, 6: 122 } as const;
-/** Largest and smallest: larger ones do not fit into an object. */
-const BLOCK_SIZES = { 4: [20, 32], 6: [116, 128] } as const;
 const DEFAULT_USES = ["Workload", "Tunnel"] as const;
 
 /** What a cache gives is the same object from call to call: it is looked at once. */
 const pools = new WeakMap<IPPool, Pool | undefined>();
+/** The same for a whole list. */
+const lists = new WeakMap<readonly IPPool[], readonly Pool[]>();
 
 /** Every pool whose CIDR is one, in the order of their names. A stored CIDR with host bits is read as its masked form. */
-export function poolsOf(sources: readonly IPPool[]): Pool[] {
-  return sources.map(poolOf).filter((pool) => pool !== undefined);
+export function poolsOf(sources: readonly IPPool[]): readonly Pool[] {
+  const known = lists.get(sources);
+  if (known) return known;
+  const readable = sources.map(poolOf).filter((pool) => pool !== undefined);
+  const winners = overlapWinners(readable);
+  const marked = readable.map((pool) => {
+    const overlappedBy = winners.get(pool);
+    return overlappedBy ? { ...pool, overlappedBy } : pool;
+  });
+  lists.set(sources, marked);
+  return marked;
 }
 
 function poolOf(source: IPPool): Pool | undefined {
@@ -42,7 +55,7 @@ function readPool(source: IPPool): Pool | undefined {
     cidr && {
       name: source.metadata.name,
       cidr,
-      blockSize: Math.min(blockSize || DEFAULT_BLOCK_SIZE[cidr.version], width(cidr.version)),
+      blockSize: isBlockSize(blockSize, cidr.version) ? blockSize : DEFAULT_BLOCK_SIZE[cidr.version],
       allowedUses: allowedUses?.length ? allowedUses : DEFAULT_USES,
       source,
     }
@@ -51,18 +64,20 @@ function readPool(source: IPPool): Pool | undefined {
 
 /** Why no address may come from the pool at all; undefined where one may. */
 export function disabledBecause(pool: Pool): string | undefined {
-  const { source } = pool;
+  const { source, overlappedBy } = pool;
   if (source.metadata.deletionTimestamp !== undefined) return "is being deleted";
   if (source.spec.disabled) return "is disabled";
-  const allocatable = source.status?.conditions?.find(({ type }) => type === "Allocatable");
-  return allocatable?.status === "False" ? `is not allocatable (${allocatable.reason})` : badlyCut(pool);
+  const allocatable = allocatableCondition(source);
+  if (allocatable?.status === "False") return `is not allocatable (${allocatable.reason})`;
+  if (overlappedBy) return `overlaps ${poolWords(overlappedBy, "which was accepted before it")}`;
+  return badlyCut(pool);
 }
 
 /** Pools are refused with such blocks; stored ones are older than the rule. */
 function badlyCut({ cidr, blockSize, source }: Pool): string | undefined {
   const [largest, smallest] = BLOCK_SIZES[cidr.version];
   const asked = source.spec.blockSize || blockSize;
-  if (asked < largest || asked > smallest) {
+  if (!isBlockSize(asked, cidr.version)) {
     return `has blocks of /${asked}, IPv${cidr.version} blocks are /${largest} to /${smallest}: make it anew with such blocks`;
   }
   return blockSize < cidr.prefix ? `is smaller than one of its blocks (/${blockSize})` : undefined;
@@ -88,9 +103,10 @@ export function poolFor(pools: readonly Pool[], address: Address): Pool | undefi
   return poolAround(pools, cidrOf(address, width(address.version)));
 }
 
-/** The pool all of a range is in. */
+/** The pool all of a range is in. One that another pool overlaps hides no other. */
 export function poolAround(pools: readonly Pool[], range: Cidr): Pool | undefined {
-  return pools.find(({ cidr }) => contains(cidr, range));
+  const around = pools.filter(({ cidr }) => contains(cidr, range));
+  return around.find(({ source, overlappedBy }) => !overlappedBy && !source.spec.disabled) ?? around[0];
 }
 
 /** Refuses pools of the other family. @throws IpamError InvalidArgument */
@@ -113,6 +129,11 @@ export function blockAround(
   const address = addressFrom(text);
   const pool = poolFor(pools, address);
   return pool && { pool, address, block: blockOf(pool, address) };
+}
+
+/** Whether the range is a block of an enabled pool: only such a block is created. */
+export function isBlockOf(pools: readonly Pool[], range: Cidr): boolean {
+  return pools.some((pool) => isEnabled(pool) && pool.blockSize === range.prefix && contains(pool.cidr, range));
 }
 
 /** The block of a pool that an address is in. */

@@ -3,9 +3,10 @@ import type { BlockAffinity } from "../api/v3.ts";
 import { isDatastoreError } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import { rangeCovering } from "../net/address-set.ts";
+import { overlaps } from "../net/cidr.ts";
 import { isConfirmed, rowRange } from "./affinity.ts";
 import type { HostReservedAttr } from "./block.ts";
-import { blockFromAffinity, type Claimer } from "./claim.ts";
+import { blockFromAffinity, type Claimer, deleteOddAffinity } from "./claim.ts";
 import { type LoadedBlock, loadBlock } from "./context.ts";
 import { giveUpDeselected } from "./deselected.ts";
 import { isIpamError, TransientError } from "./errors.ts";
@@ -13,7 +14,7 @@ import { type Knowledge, nodeFor } from "./knowledge.ts";
 import { readable } from "./lookup.ts";
 import { type Looking, namesOf, rowsOfBlocks } from "./lost-blocks.ts";
 import { choosePools } from "./pool-choice.ts";
-import { type Pool, poolAround } from "./pools.ts";
+import { isBlockOf, isEnabled, type Pool, poolAround } from "./pools.ts";
 
 /** What differs between the families of one call. */
 export interface FamilyRequest {
@@ -43,20 +44,31 @@ export async function prepareSearch(knowledge: Knowledge, family: FamilyRequest)
     poolAround(candidates, rowRange(row)) !== undefined;
   const own = rows.filter(within(usable));
   const others = rows.filter((row) => !within(usable)(row));
-  await confirmBlocks(claiming, others);
+  await recoverOthers(claiming, others);
   for (const row of others.filter((row) => !within(selected)(row))) {
     await giveUpDeselected(claiming, owner, rowRange(row), pools, knowledge.node);
   }
   return { ...claiming, usable, rows: own, named: namesOf(rows) };
 }
 
-/** Rows that a crash left unconfirmed are put right also where the call needs no address; no block is made for them. */
-async function confirmBlocks(looking: Looking, rows: readonly BlockAffinity[]): Promise<void> {
-  const { context, cooldownSeconds, options } = looking;
-  for (const row of rows.filter((row) => !isConfirmed(row))) {
-    const block = await readable(context, loadBlock(context, rowRange(row), cooldownSeconds, options));
-    if (block) await ownBlock(looking, row);
+/**
+ * The host's affinities that this call takes no address from. One that a crash left unconfirmed is confirmed where its block
+ * exists; one whose range is no block of its pool is deleted where none does. No block is created for them.
+ */
+async function recoverOthers(looking: Looking, rows: readonly BlockAffinity[]): Promise<void> {
+  const { context, cooldownSeconds, options, pools } = looking;
+  for (const row of rows) {
+    const cidr = rowRange(row);
+    const isOdd = pools.some((pool) => isEnabled(pool) && overlaps(pool.cidr, cidr)) && !isBlockOf(pools, cidr);
+    if (isConfirmed(row) && !isOdd) continue;
+    const block = await readable(context, loadBlock(context, cidr, cooldownSeconds, options));
+    if (block && !isConfirmed(row)) await ownBlock(looking, row);
+    else if (!block && isOdd) await deleteOddAffinity(context, row, options).catch(unlessTransient);
   }
+}
+
+function unlessTransient(error: unknown): void {
+  if (!(error instanceof TransientError)) throw error;
 }
 
 /**

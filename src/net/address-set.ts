@@ -24,6 +24,8 @@ export function addressSet(cidrs: Iterable<Cidr>): AddressSet {
 
 /** What is in `a` or in `b`. */
 export function union(a: AddressSet, b: AddressSet): AddressSet {
+  if (b.length === 0) return a;
+  if (a.length === 0) return b;
   return merged([...a, ...b]);
 }
 

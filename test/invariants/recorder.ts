@@ -2,6 +2,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { IpamKind, V3 } from "../../src/api/v3.ts";
 import type { CallOptions, Datastore, Kind, Stored } from "../../src/datastore/datastore.ts";
+import { atHand } from "../support/at-hand.ts";
 import type { Call, LogEntry, Outcome } from "./history.ts";
 
 export class Recorder {
@@ -18,7 +19,7 @@ export class Recorder {
   datastore(store: Datastore): Datastore {
     return {
       description: store.description,
-      ...(store.blocksOf && { blocksOf: (owner, options) => store.blocksOf!(owner, options) }),
+      ...atHand(store),
       get: (kind, name, options) => store.get(kind, name, options),
       list: (kind, options) => store.list(kind, options),
       watch: (kind, options) => store.watch(kind, options),

@@ -1,5 +1,7 @@
 /** A caller who leaves: its signal fires at one request to the store, before that reaches the store or after it was done. */
+
 import type { CallOptions, Datastore } from "../../src/datastore/datastore.ts";
+import { atHand } from "../support/at-hand.ts";
 
 export interface Leaving {
   /** Which request, counted from 0. */
@@ -28,7 +30,7 @@ export class AbortingProcess {
   datastore(store: Datastore): Datastore {
     return {
       description: store.description,
-      ...(store.blocksOf && { blocksOf: store.blocksOf.bind(store) }),
+      ...atHand(store),
       updateStatus: store.updateStatus.bind(store),
       watch: store.watch.bind(store),
       close: () => store.close(),

@@ -1,6 +1,7 @@
 /** A datastore as one process sees it: it may die at a write, be refused one, or never learn that one was done. */
 import type { CallOptions, Datastore, Kind, Stored } from "../../src/datastore/datastore.ts";
 import { isMarked, isMarkedKind, marked } from "../../src/datastore/rows.ts";
+import { atHand } from "../support/at-hand.ts";
 import { storeError } from "../support/ipam.ts";
 
 /** What happens at one write of a process, counted from 0. */
@@ -89,7 +90,7 @@ const silence = () => new Promise<never>(() => {});
 
 const unused = (store: Datastore) => ({
   description: store.description,
-  ...(store.blocksOf && { blocksOf: store.blocksOf.bind(store) }),
+  ...atHand(store),
   updateStatus: store.updateStatus.bind(store),
   watch: store.watch.bind(store),
   close: () => store.close(),

@@ -3,6 +3,7 @@ import { type IPAMBlock, type IpamKind, type V3, V3_API_VERSION } from "../../sr
 import { type Datastore, DatastoreError, type DatastoreErrorCode } from "../../src/datastore/datastore.ts";
 import { createIpam, type Ipam, type IpamOptions } from "../../src/ipam/client.ts";
 import type { ListedObjects } from "../invariants/check.ts";
+import { atHand } from "./at-hand.ts";
 import { openStore } from "./store.ts";
 
 /** Freezes a value through and through: code that changes what it was given then fails. */
@@ -16,6 +17,7 @@ export function deepFrozen<T>(value: T): T {
 export function frozen(store: Datastore): Datastore {
   return {
     description: store.description,
+    ...atHand(store),
     ...(store.blocksOf && { blocksOf: (owner, options) => deepFrozen(store.blocksOf!(owner, options)) }),
     get: async (kind, name, options) => deepFrozen(await store.get(kind, name, options)),
     list: async (kind, options) => deepFrozen(await store.list(kind, options)),
@@ -141,7 +143,13 @@ function watched(store: Datastore, state: World): Datastore {
   };
   return {
     description: store.description,
-    ...(store.blocksOf && { blocksOf: (owner, options) => store.blocksOf!(owner, options) }),
+    ...atHand(store),
+    ...(store.listNames && {
+      listNames: async (kind, options) => {
+        await before("list", kind, "");
+        return store.listNames!(kind, options);
+      },
+    }),
     get: async (kind, name, options) => {
       await before("get", kind, name);
       return store.get(kind, name, options);

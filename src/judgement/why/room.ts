@@ -1,8 +1,10 @@
 /** How much room a node has in the pools it may draw from: in its own blocks, in ranges to claim, in blocks of others. */
+
+import { rangeOfBlockName } from "../../api/names.ts";
 import type { IPAMBlock } from "../../api/v3.ts";
 import { collect, freeOrdinals, isEmpty } from "../../ipam/block.ts";
 import { blocksInOrder, hashedOrder } from "../../ipam/block-order.ts";
-import { problemOf, rangeNamed } from "../../ipam/block-problem.ts";
+import { problemOf } from "../../ipam/block-problem.ts";
 import { EMPTY_BLOCK_MIN_RECLAIM_AGE_MS } from "../../ipam/new-block.ts";
 import { type Pool, poolAround } from "../../ipam/pools.ts";
 import { utilizationOf } from "../../ipam/utilization.ts";
@@ -96,7 +98,9 @@ function holding(blocks: readonly IPAMBlock[], inventory: Inventory): Holding {
 
 /** Where blocks are, sound or not. */
 function takenRanges({ snapshot, blocks }: Inventory): AddressSet {
-  const unread = snapshot.malformed.flatMap(({ kind, name }) => (kind === "IPAMBlock" ? (rangeNamed(name) ?? []) : []));
+  const unread = snapshot.malformed.flatMap(({ kind, name }) =>
+    kind === "IPAMBlock" ? (rangeOfBlockName(name) ?? []) : [],
+  );
   return addressSet([...blocks.flatMap(({ spec }) => parseCidr(spec.cidr) ?? []), ...unread]);
 }
 

@@ -1,0 +1,60 @@
+/** Blocks by range and by owner, so that a question about a few of them does not walk through all. */
+import { rangeOfBlockName } from "../api/names.ts";
+import type { IPAMBlock } from "../api/v3.ts";
+import type { Cidr } from "../net/cidr.ts";
+import { CidrIndex } from "../net/cidr-index.ts";
+
+/** A stored block by name and range, whether or not the rest of it can be read. */
+export interface BlockRef {
+  readonly name: string;
+  readonly range: Cidr;
+}
+
+/** The reference to a block. One whose name is no block's is found by nobody, and never allocated from. */
+export function blockRef(name: string): BlockRef | undefined {
+  const range = rangeOfBlockName(name);
+  return range && { name, range };
+}
+
+type Indexed = Pick<IPAMBlock, "metadata" | "spec">;
+
+export class BlockIndex {
+  readonly #ranges = new CidrIndex<string>();
+  readonly #refs = new Map<string, BlockRef>();
+  readonly #owned = new Map<string, Set<string>>();
+
+  put({ metadata: { name }, spec: { affinity } }: Indexed, replaced: Indexed | undefined): void {
+    if (replaced && replaced.spec.affinity === affinity) return;
+    if (replaced) this.delete(replaced);
+    this.addRange(blockRef(name));
+    if (affinity) this.#owned.set(affinity, (this.#owned.get(affinity) ?? new Set<string>()).add(name));
+  }
+
+  delete({ metadata: { name }, spec: { affinity } }: Indexed): void {
+    this.deleteRange(name);
+    const owned = affinity ? this.#owned.get(affinity) : undefined;
+    owned?.delete(name);
+    if (affinity && owned?.size === 0) this.#owned.delete(affinity);
+  }
+
+  addRange(ref: BlockRef | undefined): void {
+    if (!ref || this.#refs.has(ref.name)) return;
+    this.#refs.set(ref.name, ref);
+    this.#ranges.add(ref.range, ref.name);
+  }
+
+  deleteRange(name: string): void {
+    const ref = this.#refs.get(name);
+    if (ref) this.#ranges.delete(ref.range, name);
+    this.#refs.delete(name);
+  }
+
+  overlapping(range: Cidr): BlockRef[] {
+    return this.#ranges.overlapping(range).map((name) => this.#refs.get(name)!);
+  }
+
+  /** Names of the blocks that name an owner. */
+  ownedBy(affinity: string): Iterable<string> {
+    return this.#owned.get(affinity) ?? [];
+  }
+}

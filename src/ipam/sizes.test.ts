@@ -1,0 +1,174 @@
+/** Blocks have their pool's size, whatever is stored; and what two stored blocks cover is allocated from neither. */
+import { describe, expect, test } from "vitest";
+import { check } from "../../test/invariants/check.ts";
+import { errorOf, type World, world } from "../../test/support/ipam.ts";
+import { block } from "../../test/support/ipam-data.ts";
+import { affinityLabels } from "../api/names.ts";
+import type { BlockAffinitySpec } from "../api/v3.ts";
+
+const ask = { num4: 1, intendedUse: "Workload" } as const;
+const owner = (host: string) => ({ affinityType: "host", host }) as const;
+const sizes = async (w: World) => (await w.all("IPAMBlock")).map(({ spec }) => spec.cidr);
+const affinities = async (w: World) =>
+  (await w.all("BlockAffinity")).map(({ spec }) => `${spec.node} ${spec.cidr} ${spec.state}`);
+
+async function putAffinity(w: World, node: string, cidr: string, state: BlockAffinitySpec["state"] = "confirmed") {
+  const spec: BlockAffinitySpec = { cidr, node, state, type: "host", deleted: false };
+  const name = `${node}-${cidr.replaceAll(/[.:/]+/g, "-")}`.replaceAll(/-+$|--+/g, "-x");
+  return w.store.create({
+    apiVersion: "projectcalico.org/v3",
+    kind: "BlockAffinity",
+    metadata: { name, labels: affinityLabels(spec) },
+    spec,
+  } as never);
+}
+
+describe("TRY-01: an affinity of another size than the pool's blocks", () => {
+  const v4 = ["10.1.0.40/29", "10.1.0.0/16", "10.1.0.64/12", "10.1.0.0/24", "10.1.0.0/32", "0.0.0.0/0"];
+  const v6 = ["fd00:0:0:1::/64", "fd00:0:0:1::/100", "fd00::/16", "::/0", "fd00:0:0:1::5/128"];
+  test.each([...v4, ...v6])("%s is skipped, named, and released", async (cidr) => {
+    const isV6 = cidr.includes(":");
+    await using w = await world({
+      pools: isV6 ? [["fd00:0:0:1::/96", 122]] : [["10.1.0.0/24", 27]],
+      blockOrder: () => 0n,
+    });
+    await putAffinity(w, "host-a", cidr);
+    const result = await w.ipam.autoAssign(isV6 ? { num6: 1, intendedUse: "Workload" } : ask);
+    const expected = isV6 ? "fd00:0:0:1::/122" : "10.1.0.0/27";
+    expect((isV6 ? result.v6 : result.v4)?.ips).toHaveLength(1);
+    expect(await sizes(w)).toEqual([expected]);
+    expect(await affinities(w)).toEqual([`host-a ${expected} confirmed`]);
+    expect(w.warnings.join()).toContain(cidr);
+  });
+
+  test("one with a block behind it stays, and its addresses are used", async () => {
+    await using w = await world({ pools: [["10.1.0.0/24", 27]], blockOrder: () => 0n });
+    await putAffinity(w, "host-a", "10.1.0.40/29");
+    await w.store.create(block("10.1.0.40/29", { affinity: "host:host-a" }));
+    const { v4 } = await w.ipam.autoAssign(ask);
+    expect(v4?.ips).toEqual(["10.1.0.40/29"]);
+  });
+
+  test("an affinity to no pool's range stays as it is", async () => {
+    await using w = await world({ pools: [["10.1.0.0/24", 27]] });
+    await putAffinity(w, "host-a", "10.9.0.0/29");
+    await w.ipam.autoAssign(ask);
+    expect(await affinities(w)).toContain("host-a 10.9.0.0/29 confirmed");
+  });
+});
+
+describe("TRY-02: two sizes over one range", () => {
+  /** Pool b is the newer one; whoever read the pools before it came does not know of it. */
+  const sequence = async (w: World, first: () => Promise<unknown>, then: () => Promise<unknown>) => {
+    let other: Promise<unknown> | undefined;
+    w.meddler = async ({ operation, kind, name }) => {
+      if (other || operation !== "create" || kind !== "IPAMBlock" || name !== "10-1-0-0-28") return;
+      other = then();
+      await other;
+    };
+    await Promise.allSettled([first()]);
+    await other;
+    w.meddler = undefined;
+  };
+
+  test("a pool re-created with other blocks between a read and a create", async () => {
+    await using w = await world({ pools: [["10.1.0.0/24", 28]], blockOrder: () => 0n });
+    const ips: string[] = [];
+    const assign = async (hostname: string) => {
+      const { v4 } = await w.ipam.autoAssign({ ...ask, hostname, handleID: hostname });
+      ips.push(...v4!.ips.map((ip) => ip.split("/")[0]!));
+    };
+    await sequence(
+      w,
+      () => assign("host-b"),
+      async () => {
+        const [pool] = await w.all("IPPool");
+        await w.store.update({ ...pool!, spec: { ...pool!.spec, blockSize: 26 } });
+        await assign("host-a");
+      },
+    );
+    await assign("host-b");
+    expect(new Set(ips).size).toBe(ips.length);
+    expect(ips.length).toBeGreaterThan(1);
+    const findings = check(await w.stored(), { mode: "atRest", now: w.now });
+    expect(findings.filter(({ message }) => /overlap/.test(message))).toEqual([]);
+  });
+
+  test("a claim that was cut off after its block was created is withdrawn where another block overlaps it", async () => {
+    await using w = await world({ pools: [["10.1.0.0/24", 26]], blockOrder: () => 0n });
+    await putAffinity(w, "host-b", "10.1.0.0/28", "pending");
+    await w.store.create(block("10.1.0.0/28", { affinity: "host:host-b" }));
+    await putAffinity(w, "host-a", "10.1.0.0/26");
+    await w.store.create(block("10.1.0.0/26", { affinity: "host:host-a" }));
+    const { v4 } = await w.ipam.autoAssign({ ...ask, hostname: "host-b" });
+    expect(v4?.ips).toEqual(["10.1.0.64/26"]);
+    expect(await sizes(w)).toEqual(["10.1.0.0/26", "10.1.0.64/26"]);
+  });
+
+  test("one that holds an address stays pending, and nothing is allocated from it", async () => {
+    await using w = await world({ pools: [["10.1.0.0/24", 26]], blockOrder: () => 0n });
+    await putAffinity(w, "host-b", "10.1.0.0/30", "pending");
+    const used = { allocations: [0, null, null, null], attributes: [{ handle_id: "x" }], unallocated: [1, 2, 3] };
+    await w.store.create(block("10.1.0.0/30", { affinity: "host:host-b", ...used }));
+    await w.store.create(block("10.1.0.0/26", { affinity: "host:host-a" }));
+    const { v4 } = await w.ipam.autoAssign({ ...ask, hostname: "host-b" });
+    expect(v4?.ips).toEqual(["10.1.0.64/26"]);
+    expect(await affinities(w)).toContain("host-b 10.1.0.0/30 pending");
+  });
+
+  test("an unfinished claim in the way is released after 60 seconds, and waited for while it is young", async () => {
+    await using w = await world({ pools: [["10.1.0.0/26", 26]], blockOrder: () => 0n });
+    await putAffinity(w, "host-b", "10.1.0.0/28", "pending");
+    const since = { affinityClaimTime: "2026-01-02T03:04:05Z" };
+    await w.store.create(block("10.1.0.0/28", { affinity: "host:host-b", ...since }));
+    await w.ipam.setIPAMConfig({ strictAffinity: true });
+    expect(await errorOf(w.ipam.autoAssign(ask))).toMatchObject({ code: "MaxRetries" });
+    w.pass(10);
+    expect((await w.ipam.autoAssign(ask)).v4?.ips).toEqual([]);
+    w.pass(60);
+    expect((await w.ipam.autoAssign(ask)).v4?.ips).toEqual(["10.1.0.0/26"]);
+    expect(await sizes(w)).toEqual(["10.1.0.0/26"]);
+  });
+});
+
+describe("TRY-03: two sizes stored already", () => {
+  const overlapped = async () => {
+    const w = await world({ pools: [["10.0.0.0/28", 29]], blockOrder: () => 0n });
+    for (const [host, cidr] of [
+      ["n1", "10.0.0.0/28"],
+      ["n2", "10.0.0.0/29"],
+    ] as const) {
+      await putAffinity(w, host, cidr);
+      await w.store.create(block(cidr, { affinity: `host:${host}` }));
+    }
+    return w;
+  };
+
+  test("what both cover is allocated from neither", async () => {
+    await using w = await overlapped();
+    const first = await w.ipam.autoAssign({ ...ask, hostname: "n1", num4: 16 });
+    const second = await w.ipam.autoAssign({ ...ask, hostname: "n2", num4: 16 });
+    expect(first.v4?.ips).toEqual(Array.from({ length: 8 }, (_, index) => `10.0.0.${index + 8}/28`));
+    expect(first.v4?.msgs.join()).toContain("10.0.0.0/28");
+    expect(second.v4?.ips).toEqual([]);
+  });
+
+  test("one particular address of both is refused, and the other block named", async () => {
+    await using w = await overlapped();
+    for (const hostname of ["n1", "n2", "n3"]) {
+      const error = await errorOf(w.ipam.assignIP({ ip: "10.0.0.1", hostname }));
+      expect(error).toMatchObject({ code: "BlockOverlap", message: expect.stringMatching(/10\.0\.0\.0\/2[89]/) });
+    }
+    await w.ipam.assignIP({ ip: "10.0.0.12", hostname: "n1" });
+  });
+});
+
+describe("TRY-28: a malformed block larger than any block", () => {
+  test("stops no claim, and is named", async () => {
+    await using w = await world({ pools: [["10.0.0.0/28", 30]] });
+    await w.put("IPAMBlock", "0-0-0-0-0", { ...block("10.0.0.0/30").spec, cidr: "0.0.0.0/0" });
+    expect((await w.ipam.autoAssign(ask)).v4?.ips).toHaveLength(1);
+    expect(await w.ipam.claimAffinity("10.0.0.12/30", owner("host-b"))).toMatchObject({ claimed: ["10.0.0.12/30"] });
+    expect(w.warnings.join()).toContain("0-0-0-0-0");
+  });
+});

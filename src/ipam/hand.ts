@@ -1,7 +1,7 @@
 /** What one family's autoAssign has in hand: the addresses so far, and how more are taken out of a block. */
 import { blockName } from "../api/names.ts";
 import type { IPAMBlock } from "../api/v3.ts";
-import { type AddressSet, EMPTY_SET, union } from "../net/address-set.ts";
+import { type AddressSet, EMPTY_SET } from "../net/address-set.ts";
 import { affinityText } from "./affinity.ts";
 import { commit } from "./allocation.ts";
 import type { IPAMAssignments } from "./assignments.ts";
@@ -12,6 +12,7 @@ import { found, type LoadedBlock, loadBlock } from "./context.ts";
 import { isIpamError } from "./errors.ts";
 import { existingAddresses, unlessOvercounted } from "./max-alloc.ts";
 import { coveredByOthers } from "./overlap.ts";
+import { withheld } from "./reserved.ts";
 import { retryLostRaces } from "./retry.ts";
 import type { Search } from "./search.ts";
 import { coolingWords } from "./shortage.ts";
@@ -110,10 +111,10 @@ async function takeOnce(hand: Hand, before: IPAMBlock, listed: AddressSet): Prom
   const { context, options, owner, config, reservations } = search;
   if (config.strictAffinity && before.spec.affinity !== affinityText(owner)) return;
   hand.see(before);
-  const covered = union(listed, await coveredByOthers(context, before, options));
+  const covered = (await coveredByOthers(context, before, options)) ?? listed;
   if (covered.length > 0)
     hand.note(`Addresses of block ${before.spec.cidr} that another block covers too are not allocated`);
-  const { block: after, ordinals } = allocate(before, hand.short, args, union(reservations, covered));
+  const { block: after, ordinals } = allocate(before, hand.short, args, withheld(reservations, covered));
   if (ordinals.length === 0) return;
   try {
     await commit(context, args, { before, after, ordinals }, options);

@@ -120,10 +120,14 @@ async function protectsRange(context: Context, name: string, range: Cidr, option
   }
 }
 
-/** The addresses of other blocks that overlap a block, as a set to take none of; empty where nothing is known of any. */
-export async function coveredByOthers(context: Context, block: IPAMBlock, options: CallOptions): Promise<AddressSet> {
+/** The addresses of other blocks that overlap a block; undefined where the store does not have all blocks at hand. */
+export async function coveredByOthers(
+  context: Context,
+  block: IPAMBlock,
+  options: CallOptions,
+): Promise<AddressSet | undefined> {
   const others = await overlapsAtHand(context, rangeOf(block), options);
-  return others?.length ? addressSet(others) : EMPTY_SET;
+  return others && (others.length > 0 ? addressSet(others) : EMPTY_SET);
 }
 
 /** @throws IpamError BlockOverlap where a block of that range would share addresses with another */

@@ -4,7 +4,7 @@
  */
 import type { IPReservation } from "../api/v3.ts";
 import { parseAddress, width } from "../net/address.ts";
-import { type AddressSet, addressSet, intersection, sizeOf } from "../net/address-set.ts";
+import { type AddressSet, addressSet, intersection, sizeOf, union } from "../net/address-set.ts";
 import { type Cidr, cidrOf, parseCidr } from "../net/cidr.ts";
 import { IpamError } from "./errors.ts";
 
@@ -12,6 +12,11 @@ import { IpamError } from "./errors.ts";
 export function reservedAddresses(reservations: Iterable<IPReservation>): AddressSet {
   const entries = Array.from(reservations).flatMap(({ spec }) => spec.reservedCIDRs ?? []);
   return addressSet(entries.map(reservedCidr).filter((cidr) => cidr !== undefined));
+}
+
+/** What automatic allocation leaves alone: reserved addresses, and those that another block covers too. */
+export function withheld(reserved: AddressSet, covered: AddressSet): AddressSet {
+  return union(reserved, covered);
 }
 
 /** Counts are reported as Calico reports them: what does not fit into 63 bits is the largest number that does. */

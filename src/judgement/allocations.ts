@@ -1,8 +1,8 @@
 /** The addresses a block holds, one after the other. A generator: half a million of them need not exist at once. */
 import { cutHandle, WINDOWS_RESERVED_HANDLE } from "../api/names.ts";
 import type { AllocationAttribute, AttributeMap, IPAMBlock } from "../api/v3.ts";
-import { addressAt, rangeOf } from "../ipam/block.ts";
-import { formatAddress } from "../net/address.ts";
+import { addressAt, attributeAt, ordinalOf, rangeOf, sequenceAt } from "../ipam/block.ts";
+import { type Address, formatAddress } from "../net/address.ts";
 import type { Cidr } from "../net/cidr.ts";
 import { affinityHost } from "./owners.ts";
 
@@ -28,25 +28,39 @@ const NONE: AttributeMap = {};
 
 /** Every ordinal that points at an entry, in the block's order; one that points nowhere is passed over. */
 export function* allocationsOf(block: IPAMBlock): Generator<Allocation> {
-  const { allocations, attributes, sequenceNumberForAllocation } = block.spec;
   const textAt = addressTexts(rangeOf(block));
   const host = affinityHost(block);
-  for (const [ordinal, index] of allocations.entries()) {
-    const attribute = index === null ? undefined : attributes[index];
-    if (attribute === undefined) continue;
-    const { handle_id, secondary = NONE, alternateOwnerAttrs = NONE, releasedAt } = attribute;
-    yield {
-      address: textAt(ordinal),
-      block,
-      ordinal,
-      handle: handle_id === undefined ? undefined : cutHandle(handle_id),
-      owner: secondary,
-      alternate: alternateOwnerAttrs,
-      node: secondary["node"] ?? host,
-      releasedAt,
-      sequenceNumber: BigInt(sequenceNumberForAllocation?.[ordinal] ?? 0),
-    };
+  for (const ordinal of block.spec.allocations.keys()) {
+    const attribute = attributeAt(block, ordinal);
+    if (attribute !== undefined) yield allocation(block, ordinal, textAt(ordinal), host, attribute);
   }
+}
+
+/** What the block holds at an address of its range; undefined where that is free. */
+export function allocationAt(block: IPAMBlock, address: Address): Allocation | undefined {
+  const ordinal = ordinalOf(block, address);
+  const attribute = ordinal === undefined ? undefined : attributeAt(block, ordinal);
+  return attribute && allocation(block, ordinal!, formatAddress(address), affinityHost(block), attribute);
+}
+
+function allocation(
+  block: IPAMBlock,
+  ordinal: number,
+  address: string,
+  host: string | undefined,
+  { handle_id, secondary = NONE, alternateOwnerAttrs = NONE, releasedAt }: AllocationAttribute,
+): Allocation {
+  return {
+    address,
+    block,
+    ordinal,
+    handle: handle_id === undefined ? undefined : cutHandle(handle_id),
+    owner: secondary,
+    alternate: alternateOwnerAttrs,
+    node: secondary["node"] ?? host,
+    releasedAt,
+    sequenceNumber: sequenceAt(block, ordinal),
+  };
 }
 
 /** Whether a Windows host keeps the address for itself. */

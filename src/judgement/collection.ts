@@ -8,6 +8,7 @@ import { problemOf } from "../ipam/block-problem.ts";
 import { type Allocation, allocationsOf } from "./allocations.ts";
 import { emptyBlockDecisions } from "./empty-blocks.ts";
 import type { Finding } from "./finding.ts";
+import { type Usages, usageOf } from "./in-use.ts";
 import type { Inventory } from "./inventory.ts";
 
 export type Decision =
@@ -45,7 +46,8 @@ export function collectionOf(looks: TwoLooks, now: Date): Decision[] {
 }
 
 /** Time alone decides; nothing needs a second look. */
-function coldAddresses({ inventory: { blocks, config } }: TwoLooks, now: Date): Decision[] {
+function coldAddresses({ inventory: { blocks, config, snapshot } }: TwoLooks, now: Date): Decision[] {
+  const usages = usageOf(snapshot);
   return blocks.flatMap((block): Decision[] => {
     const cooling = coolingIn(block);
     if (cooling === 0) return [];
@@ -54,6 +56,8 @@ function coldAddresses({ inventory: { blocks, config } }: TwoLooks, now: Date): 
     const left = coolingIn(collect(block, config.ipCooldownSeconds, now));
     const rest = left > 0 ? `${left} of its addresses still cool down` : "";
     if (left === cooling) return [keep(nameOfBlock(block), rest)];
+    const used = coolingAndUsed(block, usages);
+    if (used !== undefined) return [keep(nameOfBlock(block), used)];
     return [
       {
         action: "free",
@@ -62,6 +66,16 @@ function coldAddresses({ inventory: { blocks, config } }: TwoLooks, now: Date): 
       },
     ];
   });
+}
+
+/** Why what cools down in the block is not freed: it was released by mistake, or nothing says who uses it. */
+function coolingAndUsed(block: IPAMBlock, usages: Usages): string | undefined {
+  for (const { address, releasedAt } of allocationsOf(block)) {
+    if (releasedAt === undefined) continue;
+    const { inUse, because } = usages.at(address);
+    if (inUse !== "no") return `${address} has cooled down, and ${because}`;
+  }
+  return undefined;
 }
 
 const nameOfBlock = ({ metadata }: IPAMBlock) => `IPAMBlock/${metadata.name}`;
@@ -76,17 +90,25 @@ function coolingIn(block: IPAMBlock): number {
 /** All or none of a handle: one address of it that is not surely leaked keeps the others. */
 function leakedAddresses({ inventory, found, lasting }: TwoLooks): Decision[] {
   const leaks = (findings: readonly Finding[]) =>
-    new Map(findings.flatMap((finding) => (finding.code === "LeakedAddress" ? [[finding.address!, finding]] : [])));
+    new Map(
+      findings.flatMap((finding) =>
+        finding.code === "LeakedAddress" ? [[placeOf(finding.object.name, finding.address), finding]] : [],
+      ),
+    );
+  const place = ({ block, address }: Allocation) => placeOf(block.metadata.name, address);
   const [all, sure] = [leaks(found), leaks(lasting)];
+  const usages = usageOf(inventory.snapshot);
   return holdingsOf(inventory, all).map((allocations): Decision => {
-    const unsure = allocations.find(({ address }) => !sure.has(address));
-    if (unsure === undefined)
-      return { action: "release", allocations, why: sure.get(allocations[0]!.address)!.message };
+    const unsure = allocations.find((one) => !sure.has(place(one)) || usages.of(one).inUse !== "no");
+    if (unsure === undefined) return { action: "release", allocations, why: sure.get(place(allocations[0]!))!.message };
     const others = allocations.length > 1 ? ", and of a handle all addresses are released or none" : "";
-    const why = all.has(unsure.address) ? "was seen leaked for the first time" : "is not leaked";
+    const why = all.has(place(unsure)) ? "was seen leaked for the first time" : "is not leaked";
     return keep(allocations.map(({ address }) => address).join(" "), `${unsure.address} ${why}${others}`);
   });
 }
+
+/** Two blocks may hold the same address. */
+const placeOf = (block: string, address = "") => `${block} ${address}`;
 
 /** What each handle has of which an address is leaked; an address without handle is by itself. */
 function holdingsOf({ blocks }: Inventory, leaks: ReadonlyMap<string, Finding>): Allocation[][] {
@@ -94,10 +116,16 @@ function holdingsOf({ blocks }: Inventory, leaks: ReadonlyMap<string, Finding>):
   const held = blocks.flatMap((block) =>
     Array.from(allocationsOf(block)).filter(
       ({ address, handle, releasedAt }) =>
-        releasedAt === undefined && (handle === undefined ? leaks.has(address) : handles.has(handle)),
+        releasedAt === undefined &&
+        (handle === undefined ? leaks.has(placeOf(block.metadata.name, address)) : handles.has(handle)),
     ),
   );
-  return [...Map.groupBy(held, ({ handle, address }) => handle ?? `\0${address}`).values()];
+  return [
+    ...Map.groupBy(
+      held,
+      ({ handle, address, block }) => handle ?? `\0${placeOf(block.metadata.name, address)}`,
+    ).values(),
+  ];
 }
 
 /** Allocated, used by nobody that can be seen, and not called leaked: why not. */

@@ -3,7 +3,8 @@ import type { IPAMBlock } from "../api/v3.ts";
 import { isEmpty } from "../ipam/block.ts";
 import { problemOf } from "../ipam/block-problem.ts";
 import type { Decision, TwoLooks } from "./collection.ts";
-import type { Inventory } from "./inventory.ts";
+import { usageOf } from "./in-use.ts";
+import { type Inventory, isOutsidePools } from "./inventory.ts";
 import { affinityHost, nodeOwner } from "./owners.ts";
 
 /** A younger claim may be waiting for its first address. */
@@ -17,6 +18,7 @@ const FIRST_SEEN = "was seen empty and nobody's for the first time";
 /** A decision for each empty block, and for those that are kept for a node that is gone. */
 export function emptyBlockDecisions(looks: TwoLooks, now: Date): Decision[] {
   const { inventory, lasting } = looks;
+  const usages = usageOf(inventory.snapshot);
   const gone = goneNodes(inventory);
   const unowned = new Set(lasting.flatMap(({ code, object }) => (code === "EmptyUnownedBlock" ? [object.name] : [])));
   const spare = spareBlocks(inventory);
@@ -25,12 +27,16 @@ export function emptyBlockDecisions(looks: TwoLooks, now: Date): Decision[] {
     const isGone = node !== undefined && gone(node);
     if (problemOf(block) !== undefined) return [];
     if (!isEmpty(block)) return isGone ? [keep(block, stillHolds(block, node))] : [];
+    const { inUse, because } = usages.ofEmpty(block);
+    if (inUse !== "no") return [keep(block, `holds nothing, and is kept: ${because}`)];
     if (!looks.isUnchanged(block)) return [keep(block, "is empty, and was changed between the two looks")];
     if (isGone) return [{ action: "give up", block, why: `is empty, and its node ${node} is gone` }];
     if (block.spec.affinity === undefined) {
       const isSure = unowned.has(block.metadata.name);
       return [isSure ? { action: "delete block", block, why: "is empty, and nobody's" } : keep(block, FIRST_SEEN)];
     }
+    if (node !== undefined && isOutsidePools(inventory, block))
+      return [{ action: "give up", block, why: "is empty, and in no pool" }];
     return [ofOwner(block, node, spare, now)];
   });
 }

@@ -17,6 +17,10 @@ export const nodeFacts = z.object({
   labels: texts.describe("Those Calico keeps in an annotation, overlaid by Kubernetes' own."),
   tunnels: texts.describe("Addresses of its tunnel devices, by the type attribute of their allocation."),
   windows: z.boolean(),
+  ready: z
+    .boolean()
+    .optional()
+    .describe("Whether its Ready condition is True; absent where the node reports no such condition."),
   podCapacity: z.int().optional().describe("How many pods the kubelet takes, where it says so."),
 });
 export type NodeFacts = Readonly<z.infer<typeof nodeFacts>>;
@@ -43,6 +47,10 @@ export const podFacts = z.object({
   askedAddresses: z.array(z.string()).optional().describe("Addresses that its annotation asks for."),
 });
 export type PodFacts = Readonly<z.infer<typeof podFacts>>;
+
+export const vmFacts = z.object({ namespace: z.string(), name: z.string() });
+/** A KubeVirt VM or VM instance. It keeps its address while it is stopped. */
+export type VmFacts = Readonly<z.infer<typeof vmFacts>>;
 
 export const serviceFacts = z.object({
   namespace: z.string(),

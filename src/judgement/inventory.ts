@@ -4,11 +4,10 @@ import type { BlockAffinity, IPAMBlock, IPAMHandle } from "../api/v3.ts";
 import { rangeOf, timestamp } from "../ipam/block.ts";
 import { problemOf } from "../ipam/block-problem.ts";
 import { DEFAULT_MAX_BLOCKS_PER_HOST, effectiveConfig, type IPAMConfig } from "../ipam/config-rules.ts";
-import { type Pool, poolsOf } from "../ipam/pools.ts";
+import { type Pool, poolAround, poolsOf } from "../ipam/pools.ts";
 import { reservedAddresses } from "../ipam/reserved.ts";
-import { type Address, width } from "../net/address.ts";
 import type { AddressSet } from "../net/address-set.ts";
-import { type Cidr, contains } from "../net/cidr.ts";
+import { type BlockIndex, blockIndex } from "./block-index.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 export interface Inventory {
@@ -21,12 +20,16 @@ export interface Inventory {
   readonly reserved: AddressSet;
   /** Rows that are not marked as deleted. */
   readonly blocks: readonly IPAMBlock[];
+  /** Of these, the blocks that an address is in, the widest first: several where blocks overlap. */
+  readonly blocksWith: BlockIndex;
   readonly affinities: readonly BlockAffinity[];
   readonly handles: readonly IPAMHandle[];
 }
 
 export function inventoryOf(snapshot: Snapshot): Inventory {
   const stored = snapshot.configurations.find(({ metadata }) => metadata.name === SINGLETON_NAME);
+  const blocks = snapshot.blocks.filter(isLive);
+  let index: BlockIndex | undefined;
   const config = effectiveConfig(stored?.spec);
   return {
     snapshot,
@@ -34,7 +37,11 @@ export function inventoryOf(snapshot: Snapshot): Inventory {
     cap: config.maxBlocksPerHost || DEFAULT_MAX_BLOCKS_PER_HOST,
     pools: poolsOf(snapshot.pools),
     reserved: reservedAddresses(snapshot.reservations),
-    blocks: snapshot.blocks.filter(isLive),
+    blocks,
+    blocksWith: (address) => {
+      index ??= blockIndex(blocks);
+      return index(address);
+    },
     affinities: snapshot.affinities.filter(isLive),
     handles: snapshot.handles.filter(isLive),
   };
@@ -47,10 +54,9 @@ export function soundBlocks({ blocks }: Inventory): IPAMBlock[] {
   return blocks.filter((block) => problemOf(block) === undefined);
 }
 
-/** The block an address is in. */
-export function blockWith({ blocks }: Inventory, { version, value }: Address): IPAMBlock | undefined {
-  const single: Cidr = { version, base: value, prefix: width(version) };
-  return blocks.find((block) => contains(rangeOf(block), single));
+/** Whether no pool covers the block: its pool was deleted. */
+export function isOutsidePools({ pools }: Inventory, block: IPAMBlock): boolean {
+  return poolAround(pools, rangeOf(block)) === undefined;
 }
 
 /** From when on an address that was released at a time can be handed out again: RFC 3339 in UTC, whole seconds. */

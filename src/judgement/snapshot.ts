@@ -11,6 +11,7 @@ import type {
   NodeFacts,
   PodFacts,
   ServiceFacts,
+  VmFacts,
 } from "./facts.ts";
 
 export interface Snapshot {
@@ -32,6 +33,8 @@ export interface Snapshot {
   readonly nodes?: readonly NodeFacts[];
   readonly namespaces?: readonly NamespaceFacts[];
   readonly pods?: readonly PodFacts[];
+  /** KubeVirt VMs and VM instances; looked at only where an address is allocated to one. */
+  readonly vms?: readonly VmFacts[];
   /** Services of type LoadBalancer. */
   readonly services?: readonly ServiceFacts[];
   readonly clusterInformation?: ClusterInformationFacts;

@@ -43,6 +43,7 @@ export const node = (name: string, more: Partial<NodeFacts> = {}): NodeFacts => 
   labels: { "kubernetes.io/hostname": name },
   tunnels: {},
   windows: false,
+  ready: true,
   podCapacity: 110,
   ...more,
 });

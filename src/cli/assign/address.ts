@@ -1,7 +1,8 @@
 /** What is known of an address that is asked for by name. */
 import { disabledBecause, poolFor } from "../../ipam/pools.ts";
-import { allocationsOf } from "../../judgement/allocations.ts";
-import { blockWith, freeAt, type Inventory } from "../../judgement/inventory.ts";
+import { allocationAt } from "../../judgement/allocations.ts";
+import { usageOf } from "../../judgement/in-use.ts";
+import { freeAt, type Inventory } from "../../judgement/inventory.ts";
 import { parseAddress } from "../../net/address.ts";
 import { has } from "../../net/address-set.ts";
 import { whoseText } from "../release/standing.ts";
@@ -13,12 +14,13 @@ export function takenBecause(inventory: Inventory, ip: string): string | undefin
   if (pool === undefined) return "is in no pool";
   const closed = disabledBecause(pool);
   if (closed !== undefined) return `its pool "${pool.name}" ${closed}`;
-  const block = blockWith(inventory, address);
-  const held = block && Array.from(allocationsOf(block)).find((allocation) => allocation.address === ip);
-  if (held === undefined) return undefined;
-  return held.releasedAt === undefined
-    ? `is ${whoseText(held)}`
-    : `cools down until ${freeAt(inventory, held.releasedAt)}`;
+  const held = inventory.blocksWith(address).flatMap((block) => allocationAt(block, address) ?? []);
+  const allocated = held.find(({ releasedAt }) => releasedAt === undefined);
+  if (allocated) return `is ${whoseText(allocated)}`;
+  const { inUse, because } = usageOf(inventory.snapshot).at(ip);
+  if (inUse === "yes") return `is not allocated and in use: ${because}`;
+  const [cooling] = held;
+  return cooling && `cools down until ${freeAt(inventory, cooling.releasedAt!)}`;
 }
 
 /** What to know before it is taken. */

@@ -2,10 +2,11 @@
 import { apiGroups } from "../../datastore/flavours.ts";
 import { type Allocation, allocationsOf } from "../../judgement/allocations.ts";
 import type { Finding } from "../../judgement/finding.ts";
+import { usageOf } from "../../judgement/in-use.ts";
 import { inventoryOf } from "../../judgement/inventory.ts";
 import { borrowedFrom } from "../../judgement/owners.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
-import { podName, type User, usesOf } from "../../judgement/uses.ts";
+import { podName, type User } from "../../judgement/users.ts";
 import { VERSION } from "../../version.ts";
 import { writeWhole } from "../files.ts";
 import { calicoUid } from "./calico-uid.ts";
@@ -62,12 +63,15 @@ export function* reportText({ snapshot, findings }: Judged): Generator<string> {
 
 /** Every allocated address. In use is what was not called leaked: what nobody can judge is never released. */
 export function* reportedAllocations(snapshot: Snapshot, findings: readonly Finding[]): Generator<ReportedAllocation> {
-  const leaked = new Set(findings.flatMap(({ code, address }) => (code === "LeakedAddress" ? [address] : [])));
-  const owners = Map.groupBy(usesOf(snapshot), ({ address }) => address);
+  const leaked = new Set(
+    findings.flatMap(({ code, object, address }) => (code === "LeakedAddress" ? [`${object.name} ${address}`] : [])),
+  );
+  const usages = usageOf(snapshot);
   for (const block of inventoryOf(snapshot).blocks) {
     for (const allocation of allocationsOf(block)) {
-      const users = owners.get(allocation.address)?.map(({ user }) => ownerText(user)) ?? null;
-      yield reported(allocation, users, leaked.has(allocation.address));
+      const users = usages.usersOf(allocation.address).map(ownerText);
+      const isLeaked = leaked.has(`${block.metadata.name} ${allocation.address}`);
+      yield reported(allocation, users.length > 0 ? users : null, isLeaked);
     }
   }
 }

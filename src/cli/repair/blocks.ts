@@ -3,7 +3,7 @@ import type { IPAMBlock } from "../../api/v3.ts";
 import { isDatastoreError } from "../../datastore/datastore.ts";
 import { nextVersion } from "../../ipam/block.ts";
 import { retryLostRaces } from "../../ipam/retry.ts";
-import { usesOf } from "../../judgement/uses.ts";
+import { usageOf } from "../../judgement/in-use.ts";
 import { deleteAsSeen } from "../writing/as-seen.ts";
 import type { BlockFix, FixContext } from "./block-fixes.ts";
 import { CHANGED, type Mender, type Mending, NOT_SO_ANY_MORE, named } from "./mending.ts";
@@ -33,8 +33,8 @@ async function fixOnce({ datastore }: Mending, seen: IPAMBlock, fix: BlockFix, c
 }
 
 function usersIn({ looks }: Mending): (address: string) => boolean {
-  const used = new Set(Array.from(usesOf(looks.inventory.snapshot), ({ address }) => address));
-  return (address) => used.has(address);
+  const usages = usageOf(looks.inventory.snapshot);
+  return (address) => usages.usersOf(address).length > 0;
 }
 
 /** A block of nobody's that holds nothing. */

@@ -3,14 +3,24 @@ import type { AttributeMap, IPAMBlock } from "../../api/v3.ts";
 import { problemOf } from "../../ipam/block-problem.ts";
 import { disabledBecause, poolFor } from "../../ipam/pools.ts";
 import { reservedAddresses } from "../../ipam/reserved.ts";
-import { type Allocation, allocationsOf } from "../../judgement/allocations.ts";
-import { blockWith, type Inventory } from "../../judgement/inventory.ts";
-import { userText, usesOf } from "../../judgement/uses.ts";
+import { type Allocation, allocationAt } from "../../judgement/allocations.ts";
+import { usageOf } from "../../judgement/in-use.ts";
+import type { Inventory } from "../../judgement/inventory.ts";
+import { userText } from "../../judgement/users.ts";
 import { type Address, formatAddress } from "../../net/address.ts";
 import { has } from "../../net/address-set.ts";
 import type { Output } from "../output.ts";
 import { fieldsText } from "../table.ts";
 import { type AddressRow, addressRow } from "./addresses.ts";
+
+/** Another block that covers the address: blocks overlap, which they never should. */
+export interface OtherBlock extends Partial<Omit<AddressRow, "state" | "address">> {
+  readonly block: string;
+  readonly affinity?: string;
+  readonly activeOwner?: AttributeMap;
+  readonly alternateOwner?: AttributeMap;
+  readonly problem?: string;
+}
 
 /** An absent field says that there is nothing of it. */
 export interface AddressReport extends Partial<Omit<AddressRow, "state" | "address">> {
@@ -28,6 +38,8 @@ export interface AddressReport extends Partial<Omit<AddressRow, "state" | "addre
   readonly affinity?: string;
   readonly activeOwner?: AttributeMap;
   readonly alternateOwner?: AttributeMap;
+  /** Blocks besides `block` that cover the address. */
+  readonly alsoIn?: readonly OtherBlock[];
   /** Who of the cluster has the address now, whatever is allocated: `Pod default/web-0`. */
   readonly usedBy: readonly string[];
   /** How the block contradicts itself. */
@@ -36,13 +48,16 @@ export interface AddressReport extends Partial<Omit<AddressRow, "state" | "addre
 
 export function addressReport(inventory: Inventory, at: Address, now: Date): AddressReport {
   const address = formatAddress(at);
-  const block = blockWith(inventory, at);
+  const blocks = inventory.blocksWith(at);
+  const holding = blocks.filter((each) => allocationAt(each, at));
+  const [block] = holding.length > 0 ? holding : blocks;
   const pool = poolFor(inventory.pools, at);
   const closed = pool && disabledBecause(pool);
-  const allocation = block && allocationAt(block, address);
+  const allocation = block && allocationAt(block, at);
+  const others = blocks.filter((each) => each !== block);
   const { snapshot } = inventory;
   const covers = snapshot.reservations.filter((reservation) => has(reservedAddresses([reservation]), at));
-  const uses = Array.from(usesOf(snapshot)).filter((use) => use.address === address);
+  const usages = usageOf(snapshot);
   const found: Omit<AddressReport, "state"> = {
     address,
     ...(pool && { pool: pool.name }),
@@ -50,13 +65,16 @@ export function addressReport(inventory: Inventory, at: Address, now: Date): Add
     ...(block && blockFields(block)),
     ...(allocation && allocationFields(inventory, allocation, pool?.name)),
     reservedBy: covers.map(({ metadata }) => metadata.name),
-    usedBy: uses.map(({ user }) => userText(user)),
+    ...(others.length > 0 && { alsoIn: others.map((other) => otherBlock(inventory, other, at)) }),
+    usedBy: usages.usersOf(address).map(userText),
   };
   return { ...found, state: stateOf(found, allocation && addressRow(inventory, allocation, undefined), now) };
 }
 
-function allocationAt(block: IPAMBlock, address: string): Allocation | undefined {
-  return Array.from(allocationsOf(block)).find((allocation) => allocation.address === address);
+/** A further block that covers the address, with what it holds there. */
+function otherBlock(inventory: Inventory, block: IPAMBlock, at: Address): OtherBlock {
+  const allocation = allocationAt(block, at);
+  return { ...blockFields(block), ...(allocation && allocationFields(inventory, allocation, undefined)) };
 }
 
 function blockFields(block: IPAMBlock) {
@@ -130,7 +148,13 @@ function fieldsOf(report: AddressReport): (readonly [string, string])[] {
     ["Free at", report.freeAt ?? ""],
     ["Reserved by", report.reservedBy.join(", ")],
     ["Used by", report.usedBy.join(", ")],
+    ...(report.alsoIn ?? []).map((other) => ["Also in", otherText(other)] as const),
   ];
+}
+
+function otherText({ block, affinity = "no affinity", handle, activeOwner }: OtherBlock): string {
+  const owner = activeOwner ? `: ${attributesText(activeOwner)}` : "";
+  return `${block} (${affinity}), ${handle === undefined && !activeOwner ? "free there" : `handle ${handle ?? "none"}${owner}`}`;
 }
 
 /** In the order of the keys. */

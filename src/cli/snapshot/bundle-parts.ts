@@ -10,6 +10,7 @@ import {
   nodeFacts,
   podFacts,
   serviceFacts,
+  vmFacts,
 } from "../../judgement/facts.ts";
 
 /** How a file says that it is ours. */
@@ -29,6 +30,7 @@ export const READERS = {
   nodes: facts(nodeFacts),
   namespaces: facts(namespaceFacts),
   pods: facts(podFacts),
+  vms: facts(vmFacts),
   services: facts(serviceFacts),
   events: facts(eventFacts),
 } as const satisfies Record<string, (value: unknown) => unknown>;

@@ -3,10 +3,11 @@
  * read before what should own them: what starts in between is then an owner too many, never one too few.
  */
 import type { KubeObject } from "../../api/meta.ts";
-import type { IpamKind, V3 } from "../../api/v3.ts";
+import type { IPAMBlock, IpamKind, V3 } from "../../api/v3.ts";
 import { isDatastoreError } from "../../datastore/datastore.ts";
 import { apiGroups, codecOf, type Flavour } from "../../datastore/flavours.ts";
 import { datastoreError } from "../../datastore/kubernetes-errors.ts";
+import type { VmFacts } from "../../judgement/facts.ts";
 import type { Malformed, Snapshot, Unread } from "../../judgement/snapshot.ts";
 import type { KubeClient, KubeListOptions, ResourceType } from "../../kube/types.ts";
 import {
@@ -17,6 +18,7 @@ import {
   nodeFacts,
   podFacts,
   serviceFacts,
+  vmFacts,
 } from "./facts.ts";
 import { byName, lean } from "./lean.ts";
 import type { TakeOptions } from "./take.ts";
@@ -31,6 +33,14 @@ const NODES = core("nodes", "Node");
 const NAMESPACES = core("namespaces", "Namespace");
 const PODS = core("pods", "Pod");
 const SERVICES = core("services", "Service");
+const kubevirt = (plural: string, kind: string): ResourceType => ({
+  group: "kubevirt.io",
+  version: "v1",
+  plural,
+  kind,
+});
+const VMS = kubevirt("virtualmachines", "VirtualMachine");
+const VM_INSTANCES = kubevirt("virtualmachineinstances", "VirtualMachineInstance");
 const EVENTS = core("events", "Event");
 const SANDBOX_FAILED = { fieldSelector: "reason=FailedCreatePodSandBox" };
 const INFORMATION = { plural: "clusterinformations", kind: "ClusterInformation" };
@@ -52,6 +62,7 @@ export async function takeFromCluster(source: ClusterSource, options: TakeOption
     nodes: await reading.part("nodes", () => reading.list(NODES, nodeFacts)),
     namespaces: await reading.part("namespaces", () => reading.list(NAMESPACES, namespaceFacts)),
     pods: await reading.part("pods", () => reading.list(PODS, podFacts)),
+    ...(ipam.blocks.some(isForVm) && { vms: await reading.part("vms", () => reading.vms()) }),
     services: await reading.part("services", () => reading.list(SERVICES, serviceFacts)),
     clusterInformation: await reading.part("clusterInformation", () =>
       reading.calico(INFORMATION, clusterInformationFacts),
@@ -60,6 +71,13 @@ export async function takeFromCluster(source: ClusterSource, options: TakeOption
     events: await reading.part("events", () => reading.list(EVENTS, eventFacts, SANDBOX_FAILED)),
   };
   return { takenAt, datastore: apiGroups[source.flavour], ...ipam, ...cluster, ...reading.gaps };
+}
+
+/** Whether an address of the block is allocated to a KubeVirt VM: only then are VMs worth a request. */
+function isForVm({ spec }: IPAMBlock): boolean {
+  return spec.attributes.some(({ secondary, alternateOwnerAttrs }) =>
+    [secondary, alternateOwnerAttrs].some((attributes) => attributes?.["vmi-name"] !== undefined),
+  );
 }
 
 /** One pass over the cluster, and what it could not read. */
@@ -98,6 +116,11 @@ class Reading {
     const { group, version } = codecOf(this.#source.flavour, "IPPool").resource;
     const found = await this.list({ ...kind, group, version }, read, { fieldSelector: "metadata.name=default" });
     return found[0];
+  }
+
+  /** Names of VMs, and of VM instances, which can be without a VM. */
+  async vms(): Promise<VmFacts[]> {
+    return [...(await this.list(VMS, vmFacts)), ...(await this.list(VM_INSTANCES, vmFacts))];
   }
 
   /** What is good to have: where it may not be read or is not served, that is told and the rest goes on. */

@@ -10,6 +10,7 @@ import {
   type PodFacts,
   type ServiceFacts,
   TUNNEL_ANNOTATIONS,
+  type VmFacts,
 } from "../../judgement/facts.ts";
 import { canonicalAddress } from "../../net/address.ts";
 import { namedAddresses, namedPools, podAddresses } from "./pod-addresses.ts";
@@ -18,18 +19,21 @@ type Texts = Readonly<Record<string, string>>;
 type NodeStatus = {
   readonly capacity?: { readonly pods?: unknown };
   readonly nodeInfo?: { readonly operatingSystem?: string };
+  readonly conditions?: readonly { readonly type?: string; readonly status?: string }[];
 };
 
 /** @throws IpamError where the node's labels cannot be read */
 export function nodeFacts(node: KubeObject): NodeFacts {
   const { name, labels = {}, annotations = {} } = node.metadata;
-  const { capacity, nodeInfo } = (node.status ?? {}) as NodeStatus;
+  const { capacity, nodeInfo, conditions = [] } = (node.status ?? {}) as NodeStatus;
   const pods = Number(capacity?.pods ?? Number.NaN);
+  const ready = conditions.find(({ type }) => type === "Ready");
   return {
     name,
     labels: nodeLabels(node),
     tunnels: tunnelsOf(annotations),
     windows: (labels["kubernetes.io/os"] ?? nodeInfo?.operatingSystem) === "windows",
+    ...(ready && { ready: ready.status === "True" }),
     ...(Number.isInteger(pods) && { podCapacity: pods }),
   };
 }
@@ -77,6 +81,11 @@ export function podFacts(pod: KubeObject): PodFacts {
     ...(askedPools && { askedPools }),
     ...(askedAddresses && { askedAddresses }),
   };
+}
+
+/** Of a VM and of a VM instance. */
+export function vmFacts({ metadata: { namespace = "", name } }: KubeObject): VmFacts {
+  return { namespace, name };
 }
 
 const ASKS_CALICO = ["projectcalico.org/ipv4pools", "projectcalico.org/ipv6pools", "projectcalico.org/loadBalancerIPs"];

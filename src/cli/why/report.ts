@@ -3,7 +3,7 @@
 import type { EventFacts, PodFacts } from "../../judgement/facts.ts";
 import { type Inventory, inventoryOf } from "../../judgement/inventory.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
-import { hasEnded, podName } from "../../judgement/uses.ts";
+import { hasEnded, podName } from "../../judgement/users.ts";
 import { type Asking, askingFor, familiesOf, nextOn, versionOf } from "../../judgement/why/asking.ts";
 import { type FamilyVerdict, verdictOn } from "../../judgement/why/causes.ts";
 import { CAUSES, type Cause, type CauseCode } from "../../judgement/why/codes.ts";

@@ -1,7 +1,7 @@
 /** Whom is asked about: a pod by its name, or the next one on a node. */
 import type { PodFacts } from "../../judgement/facts.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
-import { podName } from "../../judgement/uses.ts";
+import { podName } from "../../judgement/users.ts";
 import { nearest } from "../nearest.ts";
 import { UsageError } from "../usage-error.ts";
 

@@ -1,9 +1,9 @@
 /** Allocated addresses against the pods, nodes and Services that should have them, and the other way round. */
 import { type Allocation, allocationsOf, isWindowsReserved } from "../allocations.ts";
 import { family, nameOf, type Report } from "../finding.ts";
+import { type Usages, usageOf } from "../in-use.ts";
 import type { Inventory } from "../inventory.ts";
-import { ownerLookup } from "../owner-lookup.ts";
-import { isLeaving, isNamedBy, type User, userText, usesOf } from "../uses.ts";
+import { isLeaving, isNamedBy, type User, userText } from "../users.ts";
 import { type AddressCode, addressCodes } from "./address-codes.ts";
 import { notAllocated } from "./not-allocated.ts";
 
@@ -17,64 +17,68 @@ export const addresses = family<AddressCode>({
   title: "Addresses and their owners",
   codes: addressCodes,
   look(inventory, report) {
-    const users = usersByAddress(inventory);
-    const { suspects, handlesInUse } = lookAtAllocations(inventory, users, report);
+    const usages = usageOf(inventory.snapshot);
+    const { suspects, handlesInUse, allocated } = lookAtAllocations(inventory, usages, report);
     for (const { allocation, because } of suspects) {
       const shared = allocation.handle !== undefined && handlesInUse.has(allocation.handle);
       say(report, shared ? "UnlistedAddress" : "LeakedAddress", allocation, `${whose(allocation)}: ${because}`);
     }
-    for (const [address, found] of users) notAllocated(address, [found].flat(), inventory, report);
+    for (const address of usages.listed()) {
+      if (!allocated.has(address)) notAllocated(address, usages.usersOf(address), inventory, report);
+    }
   },
 });
 
-/** Nearly always one: lists of one would fill memory. */
-type Users = Map<string, User | User[]>;
-
-function usersByAddress({ snapshot }: Inventory): Users {
-  const users: Users = new Map();
-  for (const { address, user } of usesOf(snapshot)) {
-    const known = users.get(address);
-    users.set(address, known === undefined ? user : [known, user].flat());
-  }
-  return users;
-}
-
-/** Takes those who have their address from `users`: who is left has one that is not allocated. */
-function lookAtAllocations({ blocks, snapshot }: Inventory, users: Users, report: Say) {
-  const verdictOn = ownerLookup(snapshot);
+function lookAtAllocations({ blocks }: Inventory, usages: Usages, report: Say) {
   const suspects: Suspect[] = [];
   const handlesInUse = new Set<string>();
+  /** Those that are listed and allocated. */
+  const allocated = new Set<string>();
   for (const block of blocks) {
     for (const allocation of allocationsOf(block)) {
       if (allocation.releasedAt !== undefined || isWindowsReserved(allocation)) continue;
-      const found = users.get(allocation.address);
-      users.delete(allocation.address);
-      if (found) inUse(allocation, [found].flat(), report);
-      const verdict = found ? ({ state: "there" } as const) : verdictOn(allocation);
-      if (verdict.state === "gone") suspects.push({ allocation, because: verdict.because });
-      else if (allocation.handle !== undefined) handlesInUse.add(allocation.handle);
-      if (verdict.state === "unknown" && verdict.because) {
-        say(report, "UnknownOwner", allocation, `${allocation.address} is allocated, and ${verdict.because}`);
+      const { address, handle } = allocation;
+      const found = usages.usersOf(address);
+      if (found.length > 0) {
+        allocated.add(address);
+        listed(allocation, found, usages, report);
+      }
+      const usage = usages.of(allocation);
+      if (usage.inUse === "no" || usage.unlisted) suspects.push({ allocation, because: usage.because });
+      if (usage.inUse !== "no" && handle !== undefined) handlesInUse.add(handle);
+      if (usage.inUse === "unknown" && !usage.unread) {
+        say(report, "UnknownOwner", allocation, `${address} is allocated, and ${usage.because}`);
       }
     }
   }
-  return { suspects, handlesInUse };
+  return { suspects, handlesInUse, allocated };
 }
 
-function inUse(allocation: Allocation, found: readonly User[], report: Say): void {
-  const { address, owner, alternate } = allocation;
+function listed(allocation: Allocation, found: readonly User[], usages: Usages, report: Say): void {
+  const { address } = allocation;
   const staying = found.filter((user) => !isLeaving(user));
-  const named = (user: User) =>
-    isNamedBy(user, owner) || (Object.keys(alternate).length > 0 && isNamedBy(user, alternate));
-  if (staying.length > 1) {
-    const names = staying.map(userText).join(" and ");
-    const other = staying.find((user) => !named(user)) ?? staying[1]!;
-    say(report, "DuplicateAddress", allocation, `${address} is in use by ${names}; ${whose(allocation)}`, other);
+  const isRight = found.some((user) => names(allocation, user));
+  if (isRight && staying.length < 2) return;
+  const others = usages.allocationsAt(address).filter(({ block }) => block !== allocation.block);
+  if (staying.length > 1 && !others.some((other) => isListedBefore(other, allocation))) {
+    const other = staying.find((user) => !names(allocation, user)) ?? staying[1]!;
+    const message = `${address} is in use by ${textOf(staying)}; ${[allocation, ...others].map(whose).join("; ")}`;
+    say(report, "DuplicateAddress", allocation, message, other);
   }
-  if (found.some(named)) return;
-  const names = found.map(userText).join(" and ");
-  say(report, "AllocatedToAnother", allocation, `${address} is in use by ${names}; ${whose(allocation)}`, found[0]);
+  if (isRight || others.some((other) => found.some((user) => names(other, user)))) return;
+  const message = `${address} is in use by ${textOf(found)}; ${whose(allocation)}`;
+  say(report, "AllocatedToAnother", allocation, message, found[0]);
 }
+
+const textOf = (users: readonly User[]) => users.map(userText).join(" and ");
+
+function names({ owner, alternate }: Allocation, user: User): boolean {
+  return isNamedBy(user, owner) || (Object.keys(alternate).length > 0 && isNamedBy(user, alternate));
+}
+
+/** Of several blocks that hold an address one finding is enough: that of the smallest block, which is rarely the odd one. */
+const isListedBefore = ({ block: one }: Allocation, { block: other }: Allocation) =>
+  one.spec.allocations.length < other.spec.allocations.length;
 
 function say(report: Say, code: AddressCode, allocation: Allocation, message: string, other?: User): void {
   const { address, block, handle, sequenceNumber, node } = allocation;

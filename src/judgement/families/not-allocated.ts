@@ -5,7 +5,7 @@ import { type Address, parseAddress } from "../../net/address.ts";
 import { formatCidr } from "../../net/cidr.ts";
 import type { Report } from "../finding.ts";
 import type { Inventory } from "../inventory.ts";
-import { isLeaving, type User, userText } from "../uses.ts";
+import { isLeaving, type User, userText } from "../users.ts";
 import type { AddressCode } from "./address-codes.ts";
 
 export function notAllocated(

@@ -85,7 +85,9 @@ export class KindCache<K extends Kind> {
 
   /** Some of the objects, sorted by name: sorting few is cheaper than sorting all after each change. */
   where(isWanted: (object: Stored<K>) => boolean): Stored<K>[] {
-    return Array.from(this.#live.values()).filter(isWanted).sort(byName);
+    const wanted: Stored<K>[] = [];
+    for (const object of this.#live.values()) if (isWanted(object)) wanted.push(object);
+    return wanted.sort(byName);
   }
 
   /** A list that a watch will go on from. What came by other ways and is newer stays. */

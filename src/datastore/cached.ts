@@ -25,6 +25,7 @@ import {
   type WatchOptions,
 } from "./datastore.ts";
 import { Deliveries } from "./deliveries.ts";
+import { holdsHandle } from "./handle-hashes.ts";
 import { byName, isMarkedKind } from "./rows.ts";
 
 /**
@@ -136,6 +137,11 @@ class WatchFedDatastore implements CachedDatastore {
     const cache = this.#cacheOf("IPAMBlock");
     if (!cache?.isSettled) return this.#store.blocksOf?.(affinity, options);
     return Array.from(this.#blockIndex.ownedBy(affinity), (name) => cache.read(name)!).sort(byName);
+  }
+
+  blocksOfHandle(handleID: string): readonly Stored<"IPAMBlock">[] | undefined {
+    const cache = this.#cacheOf("IPAMBlock");
+    return cache?.isSettled ? cache.where(holdsHandle(handleID)) : undefined;
   }
 
   async blocksOverlapping(range: Cidr, options: OverlapOptions = {}): Promise<readonly BlockRef[] | undefined> {

@@ -135,6 +135,8 @@ export interface Datastore {
    * where only a list of all would tell. Those that cannot be read are left out.
    */
   blocksOf?(affinity: string, options?: CallOptions): readonly Stored<"IPAMBlock">[] | undefined;
+  /** The blocks that attribute an address to a handle, where a cache has all blocks at hand: no request is made for them. */
+  blocksOfHandle?(handleID: string): readonly Stored<"IPAMBlock">[] | undefined;
   /**
    * The blocks that share addresses with a range, itself included, where the store has all blocks at hand; absent, or
    * undefined, where only a list of all would tell. Those that cannot be read are among them.

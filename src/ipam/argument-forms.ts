@@ -82,6 +82,7 @@ const forAutoAssign = given({
   maxBlocksPerHost: count.optional(),
   intendedUse: use,
   maxAllocToHandlePerIPVersion: count.optional(),
+  allOrNothing: z.boolean("must be true or false").optional(),
   namespace: namespace.optional(),
 });
 const forAssignIP = given({

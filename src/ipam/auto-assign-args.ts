@@ -32,6 +32,11 @@ export interface AutoAssignArgs {
   readonly intendedUse: IntendedUse;
   /** Most addresses of one family the handle may have; what it has is given again. Default 0: no limit. */
   readonly maxAllocToHandlePerIPVersion?: number | undefined;
+  /**
+   * Keep nothing where fewer addresses than asked for can be assigned: what the call took is released again, and it ends in
+   * NotAllAssigned. What the handle had before stays. Default false: what there is, is the result.
+   */
+  readonly allOrNothing?: boolean | undefined;
   /** The namespace that pools are selected by. Default: one without labels. */
   readonly namespace?: Labelled | undefined;
 }

@@ -6,7 +6,7 @@ import { blockName } from "../api/names.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import { formatCidr } from "../net/cidr.ts";
-import { type AutoAssignResult, rememberPartial } from "./assignments.ts";
+import { type AutoAssignResult, partialFulfillmentError, rememberPartial } from "./assignments.ts";
 import { type AutoAssignArgs, checkArguments } from "./auto-assign-args.ts";
 import { collect } from "./block.ts";
 import { type Context, callingHost } from "./context.ts";
@@ -14,10 +14,14 @@ import { IpamError } from "./errors.ts";
 import { Hand, takeFrom } from "./hand.ts";
 import { type Knowledge, know } from "./knowledge.ts";
 import { blocksToBorrow, claimNewBlock } from "./new-block.ts";
-import { ownBlocks, prepareSearch } from "./search.ts";
+import { releaseIPs } from "./release.ts";
+import { choosePoolsFor, type FamilyPools, ownBlocks, prepareSearch } from "./search.ts";
 import { type BlockCap, blockCap, capWords, usageWords } from "./shortage.ts";
 
-/** IPv4 first; an error there keeps IPv6 from being tried. */
+/**
+ * The pools of both families are chosen before anything is written. Then IPv4 first; an error there keeps IPv6 from being
+ * tried.
+ */
 export async function autoAssign(
   context: Context,
   args: AutoAssignArgs,
@@ -25,30 +29,62 @@ export async function autoAssign(
 ): Promise<AutoAssignResult> {
   const { num4 = 0, num6 = 0, intendedUse, namespace } = args;
   checkArguments(args);
-  const result: { -readonly [F in keyof AutoAssignResult]: AutoAssignResult[F] } = { v4: null, v6: null };
-  if (num4 === 0 && num6 === 0) return result;
+  if (num4 === 0 && num6 === 0) return { v4: null, v6: null };
   const host = callingHost(context, args.hostname);
   const knowledge = await know(context, { host, intendedUse, namespace }, options);
-  const assign = async (version: IpVersion, count: number) => {
-    const hand = await emptyHand(knowledge, args, version, count);
-    await fill(hand).finally(() => {
-      result[`v${version}`] = hand.assignments();
-    });
-  };
+  const families = [
+    ...(num4 > 0 ? [{ pools: await poolsFor(knowledge, args, 4), count: num4 }] : []),
+    ...(num6 > 0 ? [{ pools: await poolsFor(knowledge, args, 6), count: num6 }] : []),
+  ];
+  const hands: Hand[] = [];
   try {
-    if (num4 > 0) await assign(4, num4);
-    if (num6 > 0) await assign(6, num6);
+    for (const { pools, count } of families) {
+      const hand = new Hand(await prepareSearch(pools), args, count);
+      hands.push(hand);
+      await fill(hand);
+    }
+    if (args.allOrNothing) refuseShort(hands);
   } catch (error) {
-    rememberPartial(error, result);
+    if (args.allOrNothing) await undo(context, hands);
+    rememberPartial(error, resultOf(hands));
     throw error;
   }
-  return result;
+  return resultOf(hands);
 }
 
-async function emptyHand(knowledge: Knowledge, args: AutoAssignArgs, version: IpVersion, count: number): Promise<Hand> {
+/** Of a family that was not come to there is no result. */
+function resultOf(hands: readonly Hand[]): AutoAssignResult {
+  const of = (version: IpVersion) => hands.find(({ search }) => search.version === version)?.assignments() ?? null;
+  return { v4: of(4), v6: of(6) };
+}
+
+function poolsFor(knowledge: Knowledge, args: AutoAssignArgs, version: IpVersion): Promise<FamilyPools> {
   const [requested = [], reserved] =
     version === 4 ? [args.ipv4Pools, args.hostReservedAttrIPv4s] : [args.ipv6Pools, args.hostReservedAttrIPv6s];
-  return new Hand(await prepareSearch(knowledge, { version, requested, reserved }), args, count);
+  return choosePoolsFor(knowledge, { version, requested, reserved });
+}
+
+/** @throws IpamError NotAllAssigned */
+function refuseShort(hands: readonly Hand[]): void {
+  const shortages = hands.flatMap((hand) => partialFulfillmentError(hand.assignments()) ?? []);
+  if (shortages.length === 0) return;
+  const message = `not all addresses could be assigned, and none is kept (allOrNothing): ${shortages.join("; ")}`;
+  throw new IpamError("NotAllAssigned", message, { details: shortages });
+}
+
+const UNDO_MS = 30_000;
+
+/** Releases what the call took, whatever became of its signal. What cannot be released stays in the partial result. */
+async function undo(context: Context, hands: readonly Hand[]): Promise<void> {
+  const options = { signal: AbortSignal.timeout(UNDO_MS) };
+  for (const hand of hands) {
+    try {
+      if (hand.taken.length > 0) await releaseIPs(context, hand.taken, options);
+      hand.drop();
+    } catch (error) {
+      context.warn(`addresses of handle ${hand.args.handleID} could not be released: ${error}`);
+    }
+  }
 }
 
 async function fill(hand: Hand): Promise<void> {

@@ -69,8 +69,8 @@ export interface Ipam {
    * Addresses from the host's own blocks, then newly claimed ones, then (without strict affinity) borrowed ones; with
    * their block's prefix length. Running out is no error: `msgs` say why there are fewer.
    * @throws IpamError UseRequired, InvalidHandle, NodeNotFound, NoQualifiedPool, PoolNotEnabled, MalformedObject, BlockLimit,
-   * NoClaimAllowed, InsufficientIPsByHandle, IPAMConfigConflict, StrictAffinity. `partialResult(error)` has what was
-   * assigned before.
+   * NoClaimAllowed, InsufficientIPsByHandle, NotAllAssigned, IPAMConfigConflict, StrictAffinity. `partialResult(error)` has
+   * what was assigned before, and is the caller's to release.
    */
   autoAssign(args: AutoAssignArgs, options?: CallOptions): Promise<AutoAssignResult>;
   /**

@@ -154,6 +154,9 @@ function sameValues(before: IPAMConfigurationSpec, after: IPAMConfigurationSpec)
 function refuse(verdict: string, violations: readonly ConfigViolation[]): void {
   if (violations.length === 0) return;
   const details = violations.map(({ message }) => message);
-  const code = violations.every(({ scope }) => scope === "host") ? "StrictAffinity" : "IPAMConfigConflict";
-  throw new IpamError(code, `IPAMConfiguration "${SINGLETON_NAME}" ${verdict}: ${details.join("; ")}`, { details });
+  const subject = `IPAMConfiguration "${SINGLETON_NAME}" ${verdict}`;
+  if (violations.every(({ scope }) => scope === "host")) {
+    throw new IpamError("StrictAffinity", `${details.join("; ")}: ${subject}`, { details }); // Calico's text comes first
+  }
+  throw new IpamError("IPAMConfigConflict", `${subject}: ${details.join("; ")}`, { details });
 }

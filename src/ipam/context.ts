@@ -6,13 +6,14 @@ import { blockName, isObjectName, rangeOfBlockName } from "../api/names.ts";
 import type { IPAMBlock, IPPool } from "../api/v3.ts";
 import { type CallOptions, type Datastore, isDatastoreError } from "../datastore/datastore.ts";
 import type { AddressSet } from "../net/address-set.ts";
-import { type Cidr, formatCidr } from "../net/cidr.ts";
+import { type Cidr, formatCidr, parseCidr } from "../net/cidr.ts";
 import { collect, nextVersion } from "./block.ts";
 import type { BlockOrder } from "./block-order.ts";
 import { checkBlock, problemOf } from "./block-problem.ts";
 import { configViolations, effectiveConfig, getIPAMConfig, type IPAMConfig } from "./config.ts";
 import { IpamError } from "./errors.ts";
 import type { NodeReader } from "./nodes.ts";
+import { poolsOf } from "./pools.ts";
 import { reservedAddresses } from "./reserved.ts";
 import { printable, shown } from "./words.ts";
 
@@ -137,7 +138,12 @@ export async function listBlocks({ datastore, warn }: Context, options: CallOpti
 /** Every readable pool, in the order of their names; others are named in a warning. */
 export async function listPools({ datastore, warn }: Context, options: CallOptions): Promise<readonly IPPool[]> {
   const { items, malformed } = await datastore.list("IPPool", { ...options, ...TO_ACT_ON });
-  for (const { name, reason } of malformed) warn(`IPPool "${name}" is passed over: ${reason}`);
+  for (const { name, reason } of malformed) warn(`IPPool "${name}" is skipped: ${reason}`);
+  if (poolsOf(items).length < items.length) {
+    for (const { metadata, spec } of items.filter(({ spec }) => !parseCidr(spec.cidr))) {
+      warn(`IPPool "${metadata.name}" is skipped: spec.cidr ${shown(spec.cidr)} is not a CIDR`);
+    }
+  }
   return items;
 }
 

@@ -7,7 +7,7 @@ import { IpamError } from "./errors.ts";
 import { type Knowledge, know } from "./knowledge.ts";
 import { claimNewBlock } from "./new-block.ts";
 import { checkFamily } from "./pools.ts";
-import { ownBlocks, prepareSearch, type Search } from "./search.ts";
+import { choosePoolsFor, type FamilyPools, ownBlocks, prepareSearch, type Search } from "./search.ts";
 
 /** Which host is to have a block, and where from. */
 export interface BlockArgs {
@@ -37,19 +37,23 @@ export async function ensureBlock(context: Context, args: BlockArgs, options: Ca
   checkFamily(ipv4Pools, 4);
   checkFamily(ipv6Pools, 6);
   const knowledge = await know(context, { host, intendedUse: "Workload" }, options);
-  const v4 = await ensureFamily(knowledge, 4, ipv4Pools, args.hostReservedAttrIPv4s);
-  const v6 = await ensureFamily(knowledge, 6, ipv6Pools, args.hostReservedAttrIPv6s);
-  return { v4, v6 };
+  const pools4 = await poolsFor(knowledge, 4, ipv4Pools, args.hostReservedAttrIPv4s);
+  const pools6 = await poolsFor(knowledge, 6, ipv6Pools, args.hostReservedAttrIPv6s);
+  return { v4: pools4 ? await ensureFamily(pools4) : null, v6: pools6 ? await ensureFamily(pools6) : null };
 }
 
-async function ensureFamily(
+/** Undefined where the family is not asked for. */
+async function poolsFor(
   knowledge: Knowledge,
   version: IpVersion,
   requested: readonly string[],
   reserved: HostReservedAttr | undefined,
-): Promise<string | null> {
-  if (reserved === undefined) return null;
-  const search = await prepareSearch(knowledge, { version, requested, reserved });
+): Promise<FamilyPools | undefined> {
+  return reserved && choosePoolsFor(knowledge, { version, requested, reserved });
+}
+
+async function ensureFamily(pools: FamilyPools): Promise<string> {
+  const search = await prepareSearch(pools);
   const loaded = (await firstOwnBlock(search)) ?? (await claimed(search));
   return loaded.block.spec.cidr;
 }
@@ -66,5 +70,6 @@ async function claimed(search: Search): Promise<LoadedBlock> {
   if (!search.config.autoAllocateBlocks) throw new IpamError("NoClaimAllowed", "failed to find or claim a block");
   const [block] = await claimNewBlock(search, new Set());
   if (block) return block;
-  throw new IpamError("NoFreeBlocks", `every block of the pools that host ${search.host} may use has an owner`);
+  const details = [`every block of the pools that host ${search.host} may use is claimed`];
+  throw new IpamError("NoFreeBlocks", "No Free Blocks", { details });
 }

@@ -48,6 +48,8 @@ const CLASSES = {
   NoClaimAllowed: "validation",
   /** Every block of the pools has an owner. */
   NoFreeBlocks: "validation",
+  /** Fewer addresses than asked for could be assigned, and allOrNothing was asked for: none is kept. */
+  NotAllAssigned: "validation",
   /** The block would share addresses with one of another size. */
   BlockOverlap: "validation",
   /** Strict affinity, and the block is another host's. */

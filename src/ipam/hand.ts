@@ -1,17 +1,19 @@
 /** What one family's autoAssign has in hand: the addresses so far, and how more are taken out of a block. */
 import { blockName } from "../api/names.ts";
 import type { IPAMBlock } from "../api/v3.ts";
+import { formatAddress } from "../net/address.ts";
 import { type AddressSet, EMPTY_SET } from "../net/address-set.ts";
 import { affinityText } from "./affinity.ts";
 import { commit } from "./allocation.ts";
 import type { IPAMAssignments } from "./assignments.ts";
 import type { AutoAssignArgs } from "./auto-assign-args.ts";
-import { maskedAddress, rangeOf } from "./block.ts";
+import { addressAt, maskedAddress, rangeOf, sequenceOf } from "./block.ts";
 import { allocate } from "./block-changes.ts";
 import { found, type LoadedBlock, loadBlock } from "./context.ts";
 import { isIpamError } from "./errors.ts";
 import { existingAddresses, unlessOvercounted } from "./max-alloc.ts";
 import { coveredByOthers } from "./overlap.ts";
+import type { ReleaseOptions } from "./release.ts";
 import { withheld } from "./reserved.ts";
 import { retryLostRaces } from "./retry.ts";
 import type { Search } from "./search.ts";
@@ -26,6 +28,7 @@ export class Hand {
   /** Names of the host's blocks. */
   readonly owned: Set<string>;
   #ips: readonly string[] = [];
+  readonly #taken: ReleaseOptions[] = [];
   readonly #msgs = new Set<string>();
   /** Blocks as last seen, by name. */
   readonly #seen = new Map<string, IPAMBlock>();
@@ -42,8 +45,25 @@ export class Hand {
     return this.count - this.#ips.length;
   }
 
-  add(ips: readonly string[]): void {
-    this.#ips = [...this.#ips, ...ips];
+  /** The addresses that this call allocated, as they are to be released if it keeps none. */
+  get taken(): readonly ReleaseOptions[] {
+    return this.#taken;
+  }
+
+  take(block: IPAMBlock, ordinals: readonly number[]): void {
+    const { handleID: handle } = this.args;
+    const sequenceNumber = sequenceOf(block);
+    const range = rangeOf(block);
+    this.#taken.push(
+      ...ordinals.map((ordinal) => ({ address: formatAddress(addressAt(range, ordinal)), handle, sequenceNumber })),
+    );
+    this.#ips = [...this.#ips, ...ordinals.map((ordinal) => maskedAddress(block, ordinal))];
+  }
+
+  /** The call keeps nothing. */
+  drop(): void {
+    this.#taken.length = 0;
+    this.#ips = [];
   }
 
   /** What the handle has already is all it gets. */
@@ -119,7 +139,7 @@ async function takeOnce(hand: Hand, before: IPAMBlock, listed: AddressSet): Prom
   try {
     await commit(context, args, { before, after, ordinals }, options);
     hand.see(after);
-    hand.add(ordinals.map((ordinal) => maskedAddress(before, ordinal)));
+    hand.take(before, ordinals);
   } catch (error) {
     if (!isIpamError(error, "MaxAllocReached")) throw error;
     hand.settle(await existingAddresses(search, args, hand.count));

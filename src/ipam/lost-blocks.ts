@@ -23,10 +23,13 @@ export function blocksOf(blocks: readonly IPAMBlock[], owner: AffinityConfig): C
   return blocks.filter(({ spec }) => spec.affinity === affinityText(owner)).map(rangeOf);
 }
 
-/** The owner's rows of one family; once each of its blocks has one, where the store has those at hand. */
-export async function rowsOfBlocks(looking: Looking, version: IpVersion): Promise<BlockAffinity[]> {
+/** The owner's affinities of one family as listed; once each of its blocks has one, where the store has those at hand. */
+export async function rowsOfBlocks(
+  looking: Looking,
+  version: IpVersion,
+  rows: readonly BlockAffinity[],
+): Promise<readonly BlockAffinity[]> {
   const { context, owner, options } = looking;
-  const rows = await listAffinities(context, owner, version, options);
   const atHand = context.datastore.blocksOf?.(affinityText(owner), options) ?? [];
   const sound = atHand.filter((block) => problemOf(block) === undefined);
   const lost = lostBlocks(sound, owner, version, namesOf(rows));

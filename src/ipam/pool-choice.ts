@@ -53,7 +53,7 @@ export function choosePools(pools: readonly Pool[], query: PoolQuery): PoolChoic
   if (selected.length === 0) throw noPool(`no configured Calico pools for node ${query.host}`, passedOver);
   const usable = keep(selected, (pool) => notForUse(pool, query.use));
   if (usable.length > 0) return { selected, usable };
-  const message = `cannot find a qualified ippool: no pools match the required use (${query.use})`;
+  const message = `cannot find a qualified ippool, no pools match the required use (${query.use})`;
   throw noPool(message, passedOver);
 }
 

@@ -114,10 +114,8 @@ export function checkFamily(requested: readonly string[], version: IpVersion): v
   for (const text of requested) {
     const cidr = parseCidr(text);
     if (cidr?.version === version) continue;
-    throw new IpamError(
-      "InvalidArgument",
-      `provided IPv${version} IPPools list contains one or more other IPs: ${text}`,
-    );
+    const message = `provided IPv${version} IPPools list contains one or more IPv${version === 4 ? 6 : 4} IPPools`;
+    throw new IpamError("InvalidArgument", message, { details: [`${text} is no IPv${version} range`] });
   }
 }
 

@@ -6,8 +6,9 @@ import type { CallOptions } from "../datastore/datastore.ts";
 import { type Address, formatAddress } from "../net/address.ts";
 import { type Cidr, formatCidr } from "../net/cidr.ts";
 import { rememberPartial } from "./assignments.ts";
-import { addressAt, addressFrom, collect, isEmpty, ordinalOf, sequenceAt } from "./block.ts";
+import { addressAt, addressFrom, collect, isEmpty, ordinalOf, rangeOf, sequenceAt } from "./block.ts";
 import { ordinalsOfHandle, type ReleaseRequest, release, releaseHandle } from "./block-changes.ts";
+import { problemOf } from "./block-problem.ts";
 import {
   type Context,
   cooldownFor,
@@ -31,7 +32,7 @@ import { retryLostRaces } from "./retry.ts";
 export interface ReleaseOptions {
   /** The address. */
   readonly address: string;
-  /** Released only where it belongs to this handle. Default: whosever it is. */
+  /** Released only where it belongs to this handle. Default, and where it is empty: whosever it is. */
   readonly handle?: string | undefined;
   /** Released only where it was allocated at this number; 0 is a number. Callers that know one always give it. Default: at any. */
   readonly sequenceNumber?: bigint | undefined;
@@ -172,7 +173,7 @@ function joined(results: readonly ReleaseResult[]): ReleaseResult {
 }
 
 function requestOf(block: IPAMBlock, { address, handle, sequenceNumber }: ReleaseOptions): ReleaseRequest {
-  const handleID = handle === undefined ? undefined : cutHandle(handle);
+  const handleID = handle ? cutHandle(handle) : undefined;
   return { ordinal: ordinalOf(block, addressFrom(address))!, handleID, sequenceNumber };
 }
 
@@ -242,15 +243,31 @@ async function changeBlock<C extends Change>(
 export async function releaseByHandle(context: Context, handle: string, options: CallOptions): Promise<void> {
   const handleID = cutHandle(handle);
   const stored = await findHandle(context, handleID, options);
-  if (!stored) throw noSuchHandle(handleID);
+  const ranges = rangesWithHandle(context, handleID, stored?.spec.block);
+  if (!stored && ranges.length === 0) throw noSuchHandle(handleID);
   const releasing = { context, options, cooldownSeconds: await cooldownFor(context, options) };
   const errors: unknown[] = [];
-  for (const [index, cidr] of rangesOf(stored.spec.block).entries()) {
-    const known = index === 0 ? new Map([[stored.metadata.name, stored]]) : undefined;
+  for (const [index, cidr] of ranges.entries()) {
+    const known = index === 0 && stored ? new Map([[stored.metadata.name, stored]]) : undefined;
     await releaseHandleFrom(releasing, cidr, handleID, known).catch((error: unknown) => errors.push(error));
     options.signal?.throwIfAborted();
   }
   if (errors.length > 0) throw errors.at(-1);
+}
+
+/**
+ * What the handle's object counts, and the blocks at hand that attribute an address to it: on clusters where Calico releases
+ * many addresses at once, an object can count less than is allocated.
+ */
+function rangesWithHandle(
+  { datastore }: Context,
+  handleID: string,
+  counts: Readonly<Record<string, number>> = {},
+): Cidr[] {
+  const counted = rangesOf(counts);
+  const names = new Set(counted.map(formatCidr));
+  const atHand = (datastore.blocksOfHandle?.(handleID) ?? []).filter((block) => problemOf(block) === undefined);
+  return [...counted, ...atHand.map(rangeOf).filter((range) => !names.has(formatCidr(range)))];
 }
 
 async function releaseHandleFrom(

@@ -4,7 +4,7 @@ import { isDatastoreError } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import { rangeCovering } from "../net/address-set.ts";
 import { overlaps } from "../net/cidr.ts";
-import { isConfirmed, rowRange } from "./affinity.ts";
+import { affinityText, isConfirmed, listAffinities, rowRange } from "./affinity.ts";
 import type { HostReservedAttr } from "./block.ts";
 import { blockFromAffinity, type Claimer, deleteOddAffinity } from "./claim.ts";
 import { type LoadedBlock, loadBlock } from "./context.ts";
@@ -13,7 +13,7 @@ import { isIpamError, TransientError } from "./errors.ts";
 import { type Knowledge, nodeFor } from "./knowledge.ts";
 import { readable } from "./lookup.ts";
 import { type Looking, namesOf, rowsOfBlocks } from "./lost-blocks.ts";
-import { choosePools } from "./pool-choice.ts";
+import { choosePools, type PoolChoice } from "./pool-choice.ts";
 import { isBlockOf, isEnabled, type Pool, poolAround } from "./pools.ts";
 
 /** What differs between the families of one call. */
@@ -33,13 +33,34 @@ export interface Search extends Knowledge, Claimer {
   readonly named: ReadonlySet<string>;
 }
 
-/** Pools and own blocks for one family; blocks in pools that no longer select the node are given up when empty. */
-export async function prepareSearch(knowledge: Knowledge, family: FamilyRequest): Promise<Search> {
-  const { owner, pools, config, intendedUse: use } = knowledge;
+/** The pools that a call may draw from in one family. */
+export interface FamilyPools extends PoolChoice {
+  readonly knowledge: Knowledge;
+  readonly family: FamilyRequest;
+  /** The host's affinities of the family. */
+  readonly rows: readonly BlockAffinity[];
+}
+
+/** Chooses the pools, and writes nothing. @throws as `choosePools`; IpamError NodeNotFound */
+export async function choosePoolsFor(knowledge: Knowledge, family: FamilyRequest): Promise<FamilyPools> {
+  const { context, owner, pools, options, intendedUse: use } = knowledge;
+  const rows = await listAffinities(context, owner, family.version, options);
+  const hasBlocks = rows.length > 0 || Boolean(context.datastore.blocksOf?.(affinityText(owner), options)?.length);
+  const node = await nodeFor(knowledge, family.requested, hasBlocks);
+  return { ...choosePools(pools, { ...knowledge, ...family, node, use }), knowledge, family, rows };
+}
+
+/** Own blocks in the pools of one family; blocks in pools that no longer select the node are given up when empty. */
+export async function prepareSearch({
+  knowledge,
+  family,
+  selected,
+  usable,
+  rows: listed,
+}: FamilyPools): Promise<Search> {
+  const { owner, pools, config } = knowledge;
   const claiming = { ...knowledge, ...family, cooldownSeconds: config.ipCooldownSeconds };
-  const rows = await rowsOfBlocks(claiming, family.version);
-  const node = await nodeFor(knowledge, family.requested, rows.length > 0);
-  const { selected, usable } = choosePools(pools, { ...knowledge, ...family, node, use });
+  const rows = await rowsOfBlocks(claiming, family.version, listed);
   const within = (candidates: readonly Pool[]) => (row: BlockAffinity) =>
     poolAround(candidates, rowRange(row)) !== undefined;
   const own = rows.filter(within(usable));

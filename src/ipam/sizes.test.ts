@@ -163,6 +163,28 @@ describe("TRY-03: two sizes stored already", () => {
   });
 });
 
+describe("TRY-03: utilization of blocks that overlap", () => {
+  test("counts each address once, and what both cover as not available", async () => {
+    await using w = await world({ pools: [["10.0.0.0/28", 29]] });
+    const held = { allocations: [0, ...Array<null>(7).fill(null)], attributes: [{ handle_id: "x" }] };
+    await w.store.create(block("10.0.0.0/28", { affinity: "host:n1" }));
+    await w.store.create(block("10.0.0.0/29", { affinity: "host:n2", ...held }));
+    const [pool] = await w.ipam.getUtilization({ pools: ["pool0"] });
+    expect(pool).toMatchObject({ capacity: 16n, inUse: 1n, available: 8n });
+    expect(pool!.blocks.map(({ available }) => available)).toEqual([8n, 0n]);
+  });
+
+  test("a block beyond its pool counts inside", async () => {
+    await using w = await world({ pools: [["10.0.0.0/29", 30]] });
+    const held = {
+      allocations: [0, ...Array<null>(14).fill(null), 1],
+      attributes: [{ handle_id: "x" }, { handle_id: "y" }],
+    };
+    await w.store.create(block("10.0.0.0/28", { affinity: "host:n1", ...held }));
+    expect((await w.ipam.getUtilization())[0]).toMatchObject({ capacity: 8n, inUse: 1n, available: 7n });
+  });
+});
+
 describe("TRY-28: a malformed block larger than any block", () => {
   test("stops no claim, and is named", async () => {
     await using w = await world({ pools: [["10.0.0.0/28", 30]] });

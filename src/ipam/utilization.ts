@@ -1,13 +1,14 @@
 /** How full pools and blocks are. Stored data is counted as it is: what cools down is in use, and counted beside it. */
 import type { IPAMBlock, IPPool } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
-import type { IpVersion } from "../net/address.ts";
+import { type IpVersion, width } from "../net/address.ts";
 import { type AddressSet, addressSet, sizeOfDifference, union } from "../net/address-set.ts";
-import { type Cidr, formatCidr, overlaps, size } from "../net/cidr.ts";
-import { freeOrdinals, isCooling, rangeOf } from "./block.ts";
+import { type Cidr, cidrOf, contains, formatCidr, overlaps, size } from "../net/cidr.ts";
+import { CidrIndex } from "../net/cidr-index.ts";
+import { attributeAt, freeOrdinals, isCooling, rangeOf } from "./block.ts";
 import { type Context, listBlocks, listPools, listReservations } from "./context.ts";
 import { type Pool, poolsOf } from "./pools.ts";
-import { reservedIn, saturated } from "./reserved.ts";
+import { reservedIn, saturated, withheld } from "./reserved.ts";
 
 /** Counts of addresses; from getUtilization none is above 2^63-1. */
 export interface Utilization {
@@ -69,12 +70,20 @@ export function utilizationOf(
   unsoundRanges: readonly Cidr[] = [],
 ): PoolUtilization[] {
   const pools = poolsOf(sources);
-  const ofPool = Map.groupBy(blocks, (block) => pools.find(({ cidr }) => overlaps(cidr, rangeOf(block))));
+  const overlapped = overlapsAmong(blocks);
+  const counted = blocks.map((block) => countedBlock(block, reserved, overlapped.get(block) ?? []));
+  const ofPool = Map.groupBy(counted, ({ range }) => poolOverlapping(pools, range));
   const isWanted = ({ name, source }: Pool) => wanted.includes(name) || wanted.includes(source.spec.cidr);
   const rows = pools
     .filter((pool) => wanted.length === 0 || isWanted(pool))
     .map((pool) => poolUtilization(pool, ofPool.get(pool) ?? [], reserved, unsoundRanges));
-  return wanted.length > 0 ? rows : [...rows, ...orphans(ofPool.get(undefined) ?? [], reserved)];
+  return wanted.length > 0 ? rows : [...rows, ...orphans(ofPool.get(undefined) ?? [])];
+}
+
+/** The pool that a block's addresses count for. One that another pool overlaps comes last. */
+function poolOverlapping(pools: readonly Pool[], range: Cidr): Pool | undefined {
+  const touching = pools.filter(({ cidr }) => overlaps(cidr, range));
+  return touching.find(({ overlappedBy }) => !overlappedBy) ?? touching[0];
 }
 
 function saturatedCounts<T extends Utilization>(row: T): T {
@@ -88,30 +97,84 @@ function saturatedCounts<T extends Utilization>(row: T): T {
   };
 }
 
-function blockUtilization(block: IPAMBlock, reserved: AddressSet): BlockUtilization {
+/** A block with its counts; where other blocks overlap it, its addresses are looked at one by one. */
+interface CountedBlock {
+  readonly block: IPAMBlock;
+  readonly range: Cidr;
+  readonly counts: BlockUtilization;
+  /** Ranges of other blocks that overlap it. */
+  readonly others: readonly Cidr[];
+}
+
+/** Blocks that overlap others, with the ranges of those. */
+function overlapsAmong(blocks: readonly IPAMBlock[]): ReadonlyMap<IPAMBlock, readonly Cidr[]> {
+  const index = new CidrIndex<IPAMBlock>();
+  for (const block of blocks) index.add(rangeOf(block), block);
+  const found = blocks.map((block) => [block, index.overlapping(rangeOf(block)).filter((o) => o !== block)] as const);
+  const overlapped = found.filter(([, others]) => others.length > 0);
+  return new Map(overlapped.map(([block, others]) => [block, others.map(rangeOf)]));
+}
+
+function countedBlock(block: IPAMBlock, reserved: AddressSet, others: readonly Cidr[]): CountedBlock {
   const { allocations, unallocated, attributes } = block.spec;
   const range = rangeOf(block);
   const cooling = allocations.filter((index) => index !== null && isCooling(attributes[index]!));
-  return {
+  const counts: BlockUtilization = {
     cidr: formatCidr(range),
     capacity: size(range),
     inUse: size(range) - BigInt(unallocated.length),
     reserved: reservedIn(range, reserved),
-    available: BigInt(freeOrdinals(block, reserved).length),
+    available: BigInt(freeOrdinals(block, withheld(reserved, addressSet(others))).length),
     inCooldown: BigInt(cooling.length),
+  };
+  return { block, range, counts, others };
+}
+
+/** Addresses in use and cooling, each once, of blocks that overlap others or reach beyond their pool. */
+function addressesOnce(pool: Cidr, blocks: readonly CountedBlock[], reserved: AddressSet) {
+  const live = new Set<bigint>();
+  const cooling = new Set<bigint>();
+  const free = new Set<bigint>();
+  for (const { block, range, others } of blocks) {
+    const first = range.base;
+    const isInside = (value: bigint) => contains(pool, cidrOf({ version: pool.version, value }, width(pool.version)));
+    for (const ordinal of block.spec.allocations.keys()) {
+      const attribute = attributeAt(block, ordinal);
+      const value = first + BigInt(ordinal);
+      if (attribute && isInside(value)) (isCooling(attribute) ? cooling : live).add(value);
+    }
+    for (const ordinal of freeOrdinals(block, withheld(reserved, addressSet(others)))) {
+      if (isInside(first + BigInt(ordinal))) free.add(first + BigInt(ordinal));
+    }
+  }
+  const onlyCooling = Array.from(cooling).filter((value) => !live.has(value)).length;
+  return {
+    inUse: BigInt(live.size + onlyCooling),
+    inCooldown: BigInt(onlyCooling),
+    available: BigInt(free.size),
   };
 }
 
-/** Space that no block covers yet counts: what is neither reserved nor a block's is available. */
+/**
+ * Space that no block covers yet counts: what is neither reserved nor a block's is available. What two blocks cover counts
+ * once, and is not available.
+ */
 function poolUtilization(
   { name, cidr }: Pool,
-  stored: readonly IPAMBlock[],
+  stored: readonly CountedBlock[],
   reserved: AddressSet,
   unsoundRanges: readonly Cidr[],
 ): PoolUtilization {
-  const blocks = stored.map((block) => blockUtilization(block, reserved));
-  const taken = union(reserved, addressSet([...stored.map(rangeOf), ...unsoundRanges]));
-  const sum = (count: (block: BlockUtilization) => bigint) => blocks.reduce((total, block) => total + count(block), 0n);
+  const isOrdinary = ({ range, others }: CountedBlock) => others.length === 0 && contains(cidr, range);
+  const ordinary = stored.filter(isOrdinary).map(({ counts }) => counts);
+  const others = addressesOnce(
+    cidr,
+    stored.filter((block) => !isOrdinary(block)),
+    reserved,
+  );
+  const taken = union(reserved, addressSet([...stored.map(({ range }) => range), ...unsoundRanges]));
+  const sum = (count: (counts: Pick<Utilization, "inUse" | "available" | "inCooldown">) => bigint) =>
+    [...ordinary, others].reduce((total, counts) => total + count(counts), 0n);
   return {
     name,
     cidr: formatCidr(cidr),
@@ -120,16 +183,16 @@ function poolUtilization(
     reserved: reservedIn(cidr, reserved),
     available: sum(({ available }) => available) + sizeOfDifference(addressSet([cidr]), taken),
     inCooldown: sum(({ inCooldown }) => inCooldown),
-    blocks,
+    blocks: stored.map(({ counts }) => counts),
   };
 }
 
 /** IPv4's row is always there, as Calico has it; IPv6's where there is something to say. */
-function orphans(stored: readonly IPAMBlock[], reserved: AddressSet): PoolUtilization[] {
+function orphans(stored: readonly CountedBlock[]): PoolUtilization[] {
   const row = (version: IpVersion, cidr: string): PoolUtilization => {
-    const blocks = stored.filter((block) => rangeOf(block).version === version);
+    const blocks = stored.filter(({ range }) => range.version === version);
     const none = { capacity: 0n, inUse: 0n, reserved: 0n, available: 0n, inCooldown: 0n };
-    return { name: ORPHANS, cidr, ...none, blocks: blocks.map((block) => blockUtilization(block, reserved)) };
+    return { name: ORPHANS, cidr, ...none, blocks: blocks.map(({ counts }) => counts) };
   };
   const v6 = row(6, "::/0");
   return [row(4, "0.0.0.0/0"), ...(v6.blocks.length > 0 ? [v6] : [])];

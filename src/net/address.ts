@@ -16,13 +16,14 @@ export function width(version: IpVersion): 32 | 128 {
 
 /**
  * Reads one address; undefined where the text is none. Refused besides nonsense, because two readers would disagree:
- * leading zeros and short forms of IPv4, zone ids, groups of more than four digits, IPv4-mapped IPv6.
+ * leading zeros and short forms of IPv4, zone ids, groups of more than four digits. An IPv4-mapped IPv6 address is the
+ * IPv4 address.
  */
 export function parseAddress(text: string): Address | undefined {
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return fromOctets(text);
   if (!isStrictIPv6(text)) return undefined;
   const parsed = ipaddr.IPv6.parse(text);
-  return parsed.isIPv4MappedAddress() ? undefined : fromBytes(parsed.toByteArray());
+  return parsed.isIPv4MappedAddress() ? fromOctets(parsed.toIPv4Address().toString()) : fromBytes(parsed.toByteArray());
 }
 
 /** Canonical text: dotted decimal, or RFC 5952. */
@@ -35,7 +36,6 @@ export function formatAddress(address: Address): string {
 /** The canonical form of an address's text; undefined where the text is none. */
 export function canonicalAddress(text: string): string | undefined {
   const address = parseAddress(text);
-  if (address?.version === 4) return text; // it has no other form
   return address && formatAddress(address);
 }
 

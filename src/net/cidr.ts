@@ -7,12 +7,16 @@ export interface Cidr {
   readonly prefix: number;
 }
 
-/** Reads `<address>/<prefix>` and masks the host bits off; undefined where the text is no range. */
+/**
+ * Reads `<address>/<prefix>` and masks the host bits off; undefined where the text is no range. A range of IPv4-mapped
+ * addresses is none, as in Calico: whether its prefix counts IPv4 or IPv6 bits, readers disagree.
+ */
 export function parseCidr(text: string): Cidr | undefined {
-  const [, addressText, prefixText] = /^([^/]+)\/(0|[1-9]\d{0,2})$/.exec(text) ?? [];
-  const address = addressText === undefined ? undefined : parseAddress(addressText);
+  const [, addressText = "", prefixText] = /^([^/]+)\/(0|[1-9]\d{0,2})$/.exec(text) ?? [];
+  const address = parseAddress(addressText);
+  const isMapped = address?.version === 4 && addressText.includes(":");
   const prefix = Number(prefixText);
-  return address === undefined || prefix > width(address.version) ? undefined : cidrOf(address, prefix);
+  return address === undefined || isMapped || prefix > width(address.version) ? undefined : cidrOf(address, prefix);
 }
 
 /** The range of the given prefix length that an address lies in. */

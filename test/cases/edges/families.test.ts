@@ -1,5 +1,6 @@
 /** Clusters of one family, and of both: what one family lacks costs the other nothing. */
 import { describe, expect, test } from "vitest";
+import { DatastoreError } from "../../../src/datastore/datastore.ts";
 import { partialResult } from "../../../src/ipam/assignments.ts";
 import { check } from "../../invariants/check.ts";
 import { count, errorOf, type World, world } from "../../support/ipam.ts";
@@ -87,13 +88,85 @@ describe("a dual-stack cluster", () => {
     },
   );
 
+  test("TRY-12: where no IPv6 pool can be used, nothing is written", async () => {
+    await using w = await world({
+      pools: [
+        ["10.0.0.0/28", 30],
+        ["fd00::/120", 122, { assignmentMode: "Manual" }],
+      ],
+    });
+    w.writes();
+    for (let retry = 0; retry < 30; retry++) {
+      const error = await errorOf(w.ipam.autoAssign({ ...ask, num4: 1, num6: 1, handleID: `h${retry}` }));
+      expect(error).toMatchObject({ code: "NoQualifiedPool" });
+      expect(partialResult(error)).toBeUndefined();
+    }
+    expect(w.writes()).toEqual([]);
+  });
+
+  describe("allOrNothing", () => {
+    const dual = {
+      pools: [
+        ["10.0.0.0/28", 30],
+        ["fd00::/127", 127],
+      ],
+    } as const;
+
+    test("keeps nothing where one family is short", async () => {
+      await using w = await world(dual);
+      const request = { ...ask, num4: 2, num6: 3, handleID: "h", allOrNothing: true };
+      const error = await errorOf(w.ipam.autoAssign(request));
+      expect(error).toMatchObject({
+        code: "NotAllAssigned",
+        message: expect.stringContaining("2 out of 3 requested IPv6"),
+      });
+      expect(partialResult(error)).toMatchObject({ v4: { ips: [] }, v6: { ips: [] } });
+      expect(await w.all("IPAMHandle")).toEqual([]);
+      expect((await w.ipam.autoAssign({ ...request, num6: 2 })).v6?.ips).toHaveLength(2);
+      await expectSound(w);
+    });
+
+    test("keeps what the handle had before", async () => {
+      await using w = await world(dual);
+      await w.ipam.autoAssign({ ...ask, num4: 1, handleID: "h" });
+      await errorOf(w.ipam.autoAssign({ ...ask, num4: 1, num6: 3, handleID: "h", allOrNothing: true }));
+      expect(await w.ipam.ipsByHandle("h")).toHaveLength(1);
+      await expectSound(w);
+    });
+
+    test("releases what it took also where the other family ends in an error", async () => {
+      await using w = await world(dual);
+      w.meddler = ({ operation, kind, name }) => {
+        if (operation === "create" && kind === "IPAMBlock" && name.startsWith("fd00")) {
+          throw new DatastoreError("Unavailable", kind, name, "no");
+        }
+      };
+      const error = await errorOf(w.ipam.autoAssign({ ...ask, num4: 1, num6: 1, handleID: "h", allOrNothing: true }));
+      expect(error).toMatchObject({ code: "Unavailable" });
+      expect(await w.all("IPAMHandle")).toEqual([]);
+    });
+  });
+
   test("where IPv6 fails, the error has what IPv4 was given, and it can be released", async () => {
-    await using w = await world({ pools: [["10.0.0.0/28", 30]], blockOrder: () => 0n });
+    await using w = await world({
+      pools: [
+        ["10.0.0.0/28", 30],
+        ["fd00::/127", 127],
+      ],
+      blockOrder: () => 0n,
+    });
+    w.meddler = ({ operation, kind, name }) => {
+      if (operation === "create" && kind === "IPAMBlock" && name.startsWith("fd00")) {
+        throw new DatastoreError("Unavailable", kind, name, "no");
+      }
+    };
     const error = await errorOf(w.ipam.autoAssign({ ...ask, num4: 2, num6: 1, handleID: "h" }));
-    expect(error).toMatchObject({ code: "NoQualifiedPool" });
-    expect(partialResult(error)).toMatchObject({ v4: { ips: ["10.0.0.0/30", "10.0.0.1/30"] }, v6: null });
+    w.meddler = undefined;
+    expect(error).toMatchObject({ code: "Unavailable" });
+    expect(partialResult(error)).toMatchObject({ v4: { ips: ["10.0.0.0/30", "10.0.0.1/30"] }, v6: { ips: [] } });
     await w.ipam.releaseByHandle("h");
     expect(await w.all("IPAMHandle")).toEqual([]);
+    await w.ipam.removeIPAMHost(owner); // the IPv6 claim that was cut off
     await expectSound(w);
   });
 });

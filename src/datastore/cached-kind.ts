@@ -4,6 +4,7 @@
  *
  * Revisions of one store are compared as numbers: an API server's and an embedded store's both grow with each write.
  */
+import { newestOf } from "../kube/glance.ts";
 import type { DatastoreEvent, Kind, Listed, Stored } from "./datastore.ts";
 import { byName, isMarked } from "./rows.ts";
 
@@ -12,6 +13,7 @@ export interface Question<K extends Kind> {
   readonly name: string;
   readonly entry: Stored<K> | undefined;
   readonly doubt: object | undefined;
+  readonly era: object;
 }
 
 /** An object that was deleted, kept until the watch has delivered its deletion: late news of it must not bring it back. */
@@ -39,6 +41,18 @@ export class KindCache<K extends Kind> {
   /** Newest revision that came by other ways than the watch. */
   #ahead = 0n;
   #fed = false;
+  /** Replaced when all that was held is dropped. */
+  #era = {};
+
+  /** Differs before and after all that was held was dropped: an answer to what was asked before it is not kept. */
+  get era(): object {
+    return this.#era;
+  }
+
+  /** The object that was written last, of those held. */
+  get newest(): Stored<K> | undefined {
+    return newestOf(this.#live.values());
+  }
 
   constructor(index?: CacheIndex<K>) {
     this.#index = index;
@@ -109,9 +123,24 @@ export class KindCache<K extends Kind> {
     else this.#store(object);
   }
 
-  /** The watch has ended: nothing here is up to date until the next `replace`. */
+  /** The watch does not deliver: nothing here is up to date until the next `replace`, or until it was `resumed`. */
   unfed(): void {
     this.#fed = false;
+  }
+
+  /** The watch goes on from where it was. */
+  resumed(): void {
+    this.#fed = true;
+  }
+
+  /** Drops all that is held: a list that is asked for now knows better. Doubts stay. */
+  reset(): void {
+    this.unfed();
+    for (const name of [...this.#live.keys()]) this.#keep(name, undefined);
+    this.#gone.clear();
+    this.#at = 0n;
+    this.#ahead = 0n;
+    this.#era = {};
   }
 
   /** What a write, or the server's answer to a read, says. One that the watch has delivered the end of is no news. */
@@ -139,11 +168,12 @@ export class KindCache<K extends Kind> {
   }
 
   ask(name: string): Question<K> {
-    return { name, entry: this.#live.get(name), doubt: this.#doubts.get(name) };
+    return { name, entry: this.#live.get(name), doubt: this.#doubts.get(name), era: this.#era };
   }
 
   /** The server's answer; undefined: there is no such object. */
-  answer({ name, entry, doubt }: Question<K>, object: Stored<K> | undefined): void {
+  answer({ name, entry, doubt, era }: Question<K>, object: Stored<K> | undefined): void {
+    if (era !== this.#era) return;
     if (object) this.put(object);
     else if (entry && this.#live.get(name) === entry) this.drop(entry);
     if (this.#doubts.get(name) === doubt) this.#doubts.delete(name);

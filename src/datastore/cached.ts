@@ -3,7 +3,9 @@
  * as this process's own last write; writes go to the server at the revision they were computed from, so that one computed
  * from an old read loses, and the next read of that object asks the server.
  */
+import { SINGLETON_NAME } from "../api/installation.ts";
 import { type BackoffOptions, createBackoff, sleep } from "../kube/backoff.ts";
+import { compare } from "../kube/glance.ts";
 import { type Cidr, overlaps } from "../net/cidr.ts";
 import { BlockIndex, type BlockRef, blockRef } from "./block-index.ts";
 import { KindCache } from "./cached-kind.ts";
@@ -27,6 +29,7 @@ import {
 import { Deliveries } from "./deliveries.ts";
 import { holdsHandle } from "./handle-hashes.ts";
 import { byName, isMarkedKind } from "./rows.ts";
+import { StoreHistory } from "./store-history.ts";
 
 /**
  * What allocation reads and can act upon late. Handles are not among them, as in Calico: whoever releases by handle must
@@ -53,6 +56,11 @@ export interface CacheOptions {
   readonly onError?: (kind: Kind | "Node", error: unknown) => void;
   /** Told of each object that a watch passes over because it cannot be read. */
   readonly onMalformed?: WatchOptions["onMalformed"];
+  /**
+   * Told that the store has an older revision than what was read of it: it was restored from a backup. All that was held is
+   * dropped and read again. Default: a warning of the process.
+   */
+  readonly onWentBack?: (held: string, found: string) => void;
   /** Between attempts to list and watch, in milliseconds. Default 100 doubling to 30,000. */
   readonly backoff?: BackoffOptions;
 }
@@ -69,6 +77,9 @@ export interface CachedDatastore extends Datastore {
 /** How long to wait for the watch before a list of all is asked for. */
 const DELIVERY_MS = 1000;
 const BACKOFF: BackoffOptions = { baseMs: 100, maxMs: 30_000 };
+/** A cache that has heard nothing for this long, give or take a quarter, asks which revision the store has reached. */
+const SILENCE_MS = 3500;
+const GLANCE_MS = 2000;
 
 /**
  * Starts to follow the kinds, and the nodes, of a datastore; closing the one closes the other. Objects are shared by all
@@ -88,6 +99,7 @@ class WatchFedDatastore implements CachedDatastore {
   readonly #blockIndex = new BlockIndex();
   readonly #blockDeliveries = new Deliveries();
   readonly #end = new AbortController();
+  readonly #history = new StoreHistory((held, found) => this.#wentBack(held, found));
   readonly #feeding: Promise<unknown>;
   readonly #listed: Promise<unknown>;
 
@@ -101,7 +113,7 @@ class WatchFedDatastore implements CachedDatastore {
     const nodes = this.#followNodes(signal);
     this.nodes = nodes && { ...store.nodes!, get: nodes.get };
     const feeds = Array.from(this.#caches, ([kind, cache]) => this.#feed(kind, cache, signal));
-    this.#feeding = Promise.all([nodes?.ended, ...feeds.map(({ ended }) => ended)]);
+    this.#feeding = Promise.all([nodes?.ended, this.#glanceAtTimes(signal), ...feeds.map(({ ended }) => ended)]);
     this.#listed = Promise.all([nodes?.synced(), ...feeds.map(({ listed }) => listed)]);
     this.#listed.catch(() => {}); // nobody may be waiting when it ends unsynced
   }
@@ -130,7 +142,7 @@ class WatchFedDatastore implements CachedDatastore {
       const { labels = {}, atOneRevision = true } = options;
       if (atOneRevision ? cache.isWhole : cache.isSettled) return cache.list(labels);
     }
-    return this.#store.list(kind, options);
+    return this.#list(kind, options);
   }
 
   blocksOf(affinity: string, options?: CallOptions): readonly Stored<"IPAMBlock">[] | undefined {
@@ -176,9 +188,11 @@ class WatchFedDatastore implements CachedDatastore {
 
   async delete<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<void> {
     const cache = this.#cacheOf(object.kind);
+    const era = cache?.era;
     try {
       await this.#store.delete(object, options);
-      cache?.drop(object);
+      if (cache?.era === era) cache?.drop(object);
+      else cache?.doubt(object.metadata.name);
     } catch (error) {
       cache?.doubt(object.metadata.name);
       throw error;
@@ -207,8 +221,11 @@ class WatchFedDatastore implements CachedDatastore {
 
   async #ask<K extends Kind>(kind: K, cache: KindCache<K>, name: string, options?: CallOptions): Promise<Stored<K>> {
     const question = cache.ask(name);
+    const { resourceVersion: held } = question.entry?.metadata ?? {};
+    const answered = this.#history.asked(held ?? "0");
     try {
       const object = await this.#store.get(kind, name, options);
+      answered(object.metadata.resourceVersion);
       cache.answer(question, object);
       return object;
     } catch (error) {
@@ -229,14 +246,59 @@ class WatchFedDatastore implements CachedDatastore {
   /** A write that failed says at least that what is here may be old; one without an answer may have taken place. */
   async #written<K extends Kind>(object: Stored<K>, write: Promise<Stored<K>>): Promise<Stored<K>> {
     const cache = this.#cacheOf(object.kind);
+    const era = cache?.era;
+    const answered = object.kind === "Installation" ? undefined : this.#history.asked(); // it may be in another store
     try {
       const stored = await write;
-      cache?.put(stored);
+      answered?.(stored.metadata.resourceVersion);
+      if (cache?.era === era) cache?.put(stored);
+      else cache?.doubt(stored.metadata.name);
       return stored;
     } catch (error) {
       cache?.doubt(object.metadata?.name);
       throw error;
     }
+  }
+
+  async #list<K extends Kind>(kind: K, options: ListOptions): Promise<Listed<K>> {
+    const answered = kind === "Installation" ? undefined : this.#history.asked();
+    const list = await this.#store.list(kind, options);
+    answered?.(list.revision);
+    return list;
+  }
+
+  #wentBack(held: string, found: string): void {
+    const { onWentBack = warnOfRestore } = this.#options;
+    for (const cache of this.#caches.values()) cache.reset();
+    onWentBack(held, found);
+  }
+
+  /** A connection can be dead for minutes before its watch ends. */
+  async #glanceAtTimes(signal: AbortSignal): Promise<void> {
+    const [kind] = this.#caches.keys();
+    if (kind === undefined || !this.#store.glance) return;
+    while (!signal.aborted) {
+      await sleep(SILENCE_MS * (0.75 + Math.random() / 4), signal);
+      if (signal.aborted || this.#history.silentMs < SILENCE_MS / 2) continue;
+      const answered = this.#history.asked();
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(GLANCE_MS)]);
+      // A server that is away, or refuses, says nothing of its revision: the watches report it.
+      const seen = await this.#store.glance(kind, SINGLETON_NAME, { signal: limit }).catch(() => undefined);
+      if (seen) answered(seen.revision);
+    }
+  }
+
+  /** Whether what the watch delivers next follows what is held; otherwise all is listed again. */
+  async #mayResume(kind: Kind, cache: KindCache<Kind>, signal: AbortSignal): Promise<boolean> {
+    const object = cache.newest?.metadata;
+    const held = { revision: this.#history.newest, object };
+    const answers = [this.#history.asked(), this.#history.asked(object?.resourceVersion ?? "0")] as const;
+    const seen = await this.#store.glance?.(kind, object?.name ?? SINGLETON_NAME, { signal });
+    answers[0](seen?.revision);
+    answers[1](seen?.object?.resourceVersion);
+    const isSame = seen === undefined || compare(held, seen) === "same";
+    if (isSame) cache.resumed();
+    return isSame;
   }
 
   #followNodes(signal: AbortSignal): FollowedNodes | undefined {
@@ -260,22 +322,29 @@ class WatchFedDatastore implements CachedDatastore {
     const deliveries = kind === "IPAMBlock" ? this.#blockDeliveries : undefined;
     const run = async () => {
       while (!signal.aborted) {
+        const round = AbortSignal.any([signal, this.#history.present]);
+        const mayResume = () => this.#mayResume(kind, cache, round);
+        const hooks = { onMalformed, onCut: () => cache.unfed(), mayResume };
         try {
-          const list = await this.#store.list(kind, { signal });
+          cache.reset(); // what the list does not have must not outlive it
+          const list = await this.#list(kind, { signal: round });
+          round.throwIfAborted();
           cache.replace(list);
           deliveries?.replace(list.items);
           resolve();
-          for await (const event of this.#store.watch(kind, { signal, revision: list.revision, onMalformed })) {
+          for await (const event of this.#store.watch(kind, { signal: round, revision: list.revision, ...hooks })) {
             cache.take(event);
             deliveries?.take(event);
+            this.#history.heard(event.object.metadata.resourceVersion);
             pauses.reset();
           }
         } catch (error) {
-          if (!signal.aborted) this.#failed(kind, error);
+          if (!round.aborted) this.#failed(kind, error);
           if (isDatastoreError(error, "Unauthorized")) resolve();
         }
         cache.unfed();
         deliveries?.clear();
+        if (round.aborted) pauses.reset();
         await sleep(pauses.next(), signal);
       }
       reject(new Error(`Stopped before ${kind} could be listed`));
@@ -287,6 +356,12 @@ class WatchFedDatastore implements CachedDatastore {
 async function namesIn(listing: Promise<Listed<Kind>>): Promise<readonly ListedName[]> {
   const { items, malformed } = await listing;
   return [...items.map(({ metadata: { name } }) => ({ name })), ...malformed];
+}
+
+function warnOfRestore(held: string, found: string): void {
+  process.emitWarning(
+    `The store's revision went back from ${held} to ${found}: it was restored from a backup. What was held is read again`,
+  );
 }
 
 function warnOfFailure(kind: Kind | "Node", error: unknown): void {

@@ -7,6 +7,7 @@ import type { Installation } from "../api/installation.ts";
 import type { Labelled } from "../api/selector-node.ts";
 import type { IpamKind, V3 } from "../api/v3.ts";
 import type { BackoffOptions } from "../kube/backoff.ts";
+import type { Glance } from "../kube/glance.ts";
 import type { Cidr } from "../net/cidr.ts";
 import type { BlockRef } from "./block-index.ts";
 
@@ -58,6 +59,10 @@ export interface WatchOptions extends CallOptions {
   readonly revision?: string;
   /** Told of each object that the watch passes over because it cannot be read. */
   readonly onMalformed?: ((malformed: Malformed) => void) | undefined;
+  /** Told when the watch was cut: changes are not delivered until it goes on. */
+  readonly onCut?: () => void;
+  /** Asked before a watch that was cut goes on from where it was; false ends it in Expired. Default: it goes on. */
+  readonly mayResume?: () => Promise<boolean>;
 }
 
 /** An object that cannot be read, and why. */
@@ -144,6 +149,11 @@ export interface Datastore {
   blocksOverlapping?(range: Cidr, options?: OverlapOptions): Promise<readonly BlockRef[] | undefined>;
   /** Names of all objects of a kind at one revision of the server, those marked as deleted included. Absent: `list` tells. */
   listNames?(kind: Kind, options?: CallOptions): Promise<readonly ListedName[]>;
+  /**
+   * The revision that the store has reached, and that of one object: a small request. Absent: the store cannot be replaced by
+   * an older state of itself unseen.
+   */
+  glance?(kind: Kind, name: string, options?: CallOptions): Promise<Glance>;
   /** Reads that are not `fresh` may be older than what is stored. Default false. */
   readonly isCached?: boolean;
 

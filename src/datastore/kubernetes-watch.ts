@@ -1,7 +1,7 @@
 /** Follows one kind of a cluster until it is told to stop: cuts are resumed, what cannot be resumed is listed anew. */
 import type { KubeObject } from "../api/meta.ts";
 import { createBackoff, sleep } from "../kube/backoff.ts";
-import { isKubeError, type KubeClient, type KubeWatchEvent } from "../kube/types.ts";
+import { isKubeError, type KubeClient, KubeError, type KubeWatchEvent } from "../kube/types.ts";
 import type { DatastoreEvent, Kind, Stored, WatchOptions } from "./datastore.ts";
 import type { Codec } from "./flavours.ts";
 import { View } from "./view.ts";
@@ -11,6 +11,8 @@ export interface RowWatch<K extends Kind> extends WatchOptions {
   readonly codec: Codec<K>;
 }
 
+/** A watch that stood this long counts as working: the pauses start from the shortest. */
+const HEALTHY_MS = 1000;
 const PAUSE = { baseMs: 100, maxMs: 30_000 };
 /** What waiting may mend; anything else ends the watch. */
 const PASSING = ["Unavailable", "Timeout", "TooManyRequests", "ServerError"] as const;
@@ -21,13 +23,17 @@ export async function* watchRows<K extends Kind>(options: RowWatch<K>): AsyncGen
   const pauses = createBackoff(PAUSE);
   const reader = new RowReader(options);
   let from = options.revision;
+  let isCut = false;
   while (!signal.aborted) {
+    let openedAt = Number.POSITIVE_INFINITY;
     try {
+      if (isCut && from !== undefined) await checkResuming(options, from);
       if (from === undefined) {
         const list = await client.list(codec.resource, { signal });
         yield* reader.list(list.items);
         from = list.resourceVersion;
       }
+      openedAt = performance.now();
       for await (const event of client.watch(codec.resource, { signal, resourceVersion: from })) {
         pauses.reset();
         yield* reader.event(event);
@@ -36,8 +42,17 @@ export async function* watchRows<K extends Kind>(options: RowWatch<K>): AsyncGen
     } catch (error) {
       from = resumeAfter(error, from, options);
     }
+    isCut = true;
+    options.onCut?.();
+    if (performance.now() - openedAt >= HEALTHY_MS) pauses.reset();
     await sleep(pauses.next(), signal);
   }
+}
+
+/** @throws KubeError Expired where the store is not the one that was watched */
+async function checkResuming<K extends Kind>({ codec, mayResume }: RowWatch<K>, from: string): Promise<void> {
+  if (mayResume === undefined || (await mayResume())) return;
+  throw new KubeError("Expired", `the changes of ${codec.resource.plural} since ${from} are not to be had`);
 }
 
 /** Where to go on from after a failure; undefined: from a new list, which needs that the watch began with one. */

@@ -4,6 +4,7 @@
  */
 import type { Installation } from "../api/installation.ts";
 import type { KubeObject } from "../api/meta.ts";
+import { type Glance, glance, named } from "../kube/glance.ts";
 import type { KubeClient } from "../kube/types.ts";
 import {
   type CallOptions,
@@ -87,6 +88,12 @@ class KubernetesDatastore implements Datastore {
       });
       return items;
     });
+  }
+
+  glance(kind: Kind, name: string, { signal }: CallOptions = {}): Promise<Glance> {
+    return this.#call(kind, name, ({ resource }) =>
+      glance(this.#client, resource, { fieldSelector: named(name), ...(signal && { signal }) }),
+    );
   }
 
   create<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {

@@ -4,7 +4,7 @@ import { createElector, type ElectorOptions } from "./lease.ts";
 import { LeaseLock } from "./lease-lock.ts";
 import { createKubeClient } from "./rest.ts";
 import type { Call, Transport } from "./transport.ts";
-import { KubeError } from "./types.ts";
+import { type KubeClient, KubeError } from "./types.ts";
 
 /** A transport that keeps what is sent, byte for byte, and answers it back as the API server would; there is no Lease at first. */
 function capturing() {
@@ -72,4 +72,37 @@ test("a server that does not answer is named, with what it did", async () => {
   await vi.waitFor(() => expect(elector.lastError).toEqual(new Error("no answer from https://silent.example in time")));
   stop.abort();
   await running;
+});
+
+test("a Lease whose revision went back is told of, whether it is renewed over a conflict or made again", async () => {
+  const told: string[] = [];
+  const lease = (resourceVersion: string) => ({ metadata: { resourceVersion }, spec: { holderIdentity: "a" } });
+  const answers: (() => unknown)[] = [];
+  const answer = async () => answers.shift()!();
+  const client = { get: answer, update: answer, create: answer } as unknown as KubeClient;
+  const fail = (code: "Conflict" | "NotFound") => () => {
+    throw new KubeError(code, code);
+  };
+  const options = { client, namespace: "ns", name: "lease", identity: "a", leaseDurationMs: 15_000 };
+  const onWentBack = (held: string, found: string) => told.push(`${held} to ${found}`);
+  const lock = new LeaseLock({ ...options, onNewHolder: () => {}, onWentBack });
+  const { signal } = new AbortController();
+  answers.push(
+    fail("NotFound"),
+    () => lease("9"),
+    () => lease("10"),
+  );
+  expect([await lock.acquire(signal), await lock.renew(signal)]).toEqual([true, true]);
+  expect(told).toEqual([]);
+  answers.push(
+    fail("Conflict"),
+    () => lease("7"),
+    () => lease("8"),
+  );
+  expect(await lock.renew(signal)).toBe(true);
+  expect(told).toEqual(["10 to 7"]);
+  answers.push(fail("NotFound"), fail("NotFound"), () => lease("3"));
+  await expect(lock.renew(signal)).rejects.toThrow("NotFound");
+  expect(await lock.acquire(signal)).toBe(true);
+  expect(told).toEqual(["10 to 7", "8 to 3"]);
 });

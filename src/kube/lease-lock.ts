@@ -1,4 +1,5 @@
 /** One identity's hold on one Lease: every write is a compare-and-swap, and what was seen of it is timed by our own clock. */
+import { isOlder } from "./glance.ts";
 import { claimed, LEASES, type Lease, LeaseObservation, type LeaseSpec, released, renewed } from "./lease-record.ts";
 import { isKubeError, type KubeClient } from "./types.ts";
 
@@ -10,6 +11,8 @@ export interface LeaseLockOptions {
   readonly leaseDurationMs: number;
   /** Told of each holder that follows another. */
   readonly onNewHolder: (identity: string) => void;
+  /** Told that the Lease has an older revision than it had: the store was restored from a backup. */
+  readonly onWentBack?: ((held: string, found: string) => void) | undefined;
 }
 
 export class LeaseLock {
@@ -17,6 +20,8 @@ export class LeaseLock {
   readonly #observation = new LeaseObservation();
   /** The Lease as we last wrote it. */
   #lease: Lease | undefined;
+  /** Newest revision of the Lease that a request was answered with. */
+  #revision: string | undefined;
   #renewedAt = 0;
   #known = false;
 
@@ -88,7 +93,9 @@ export class LeaseLock {
   async #read(signal: AbortSignal): Promise<Lease | undefined> {
     const { client, name, namespace } = this.#options;
     try {
-      return await client.get<Lease>(LEASES, name, { namespace, signal });
+      const lease = await client.get<Lease>(LEASES, name, { namespace, signal });
+      this.#answered(lease);
+      return lease;
     } catch (error) {
       if (isKubeError(error, "NotFound")) return undefined;
       throw error;
@@ -108,7 +115,14 @@ export class LeaseLock {
     this.#wrote(await client.update(LEASES, { ...lease, spec }, { namespace, signal }), startedAt);
   }
 
+  #answered({ metadata: { resourceVersion: found } }: Lease): void {
+    const held = this.#revision;
+    this.#revision = found;
+    if (isOlder(found, held)) this.#options.onWentBack?.(held!, found!);
+  }
+
   #wrote(lease: Lease, startedAt: number): void {
+    this.#answered(lease);
     this.#lease = lease;
     this.#renewedAt = startedAt;
     this.#known = true;

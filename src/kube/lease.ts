@@ -33,6 +33,11 @@ export interface ElectorOptions {
   readonly onStoppedLeading?: () => void;
   /** Another identity, possibly our own, holds the Lease. */
   readonly onNewLeader?: (identity: string) => void;
+  /**
+   * The Lease has an older revision than it had: etcd was restored from a backup. Renewals find this out within a retry period,
+   * without a request of their own.
+   */
+  readonly onWentBack?: (held: string, found: string) => void;
   /** What a person should do about a failure, to stand in the log beside it. */
   readonly advice?: (error: unknown) => string | undefined;
   readonly random?: () => number;
@@ -76,7 +81,12 @@ class LeaseElector implements Elector {
     this.#options = options;
     this.#times = timesOf(options);
     const { leaseDurationMs } = this.#times;
-    this.#lock = new LeaseLock({ ...options, leaseDurationMs, onNewHolder: (holder) => options.onNewLeader?.(holder) });
+    this.#lock = new LeaseLock({
+      ...options,
+      leaseDurationMs,
+      onNewHolder: (holder) => options.onNewLeader?.(holder),
+      onWentBack: (held, found) => this.#wentBack(held, found),
+    });
     this.#reflector = this.#watchLease();
   }
 
@@ -116,6 +126,11 @@ class LeaseElector implements Elector {
     const fieldSelector = `metadata.name=${name}`;
     const idleTimeoutMs = this.#times.leaseDurationMs;
     return createReflector<Lease>({ client, log, type: LEASES, namespace, fieldSelector, idleTimeoutMs, onChange });
+  }
+
+  #wentBack(held: string, found: string): void {
+    this.#reflector.relist();
+    this.#options.onWentBack?.(held, found);
   }
 
   #wakeUp(): void {

@@ -2,7 +2,15 @@ import { pino } from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { KubeObject } from "../api/meta.ts";
 import { createReflector, type ReflectorOptions } from "./reflector.ts";
-import { type KubeClient, KubeError, type KubeList, type KubeWatchEvent, type KubeWatchOptions } from "./types.ts";
+import type { Store } from "./store.ts";
+import {
+  type KubeClient,
+  KubeError,
+  type KubeList,
+  type KubeListOptions,
+  type KubeWatchEvent,
+  type KubeWatchOptions,
+} from "./types.ts";
 
 const type = { group: "", version: "v1", plural: "configmaps", kind: "ConfigMap" };
 const object = (name: string, resourceVersion: string): KubeObject => ({
@@ -18,13 +26,21 @@ const event = (name: string, resourceVersion: string): KubeWatchEvent<KubeObject
 type List = () => Promise<KubeList<KubeObject>>;
 type Watch = (options: KubeWatchOptions) => AsyncIterable<KubeWatchEvent<KubeObject>>;
 
-/** Plays one script entry per call, the last one for ever; notes when each call came. */
-function scripted(lists: List[], watches: Watch[]) {
+/**
+ * Plays one script entry per call, the last one for ever; notes when each call came. A look at one object before a watch
+ * goes on finds what is held, or what `glances` says.
+ */
+function scripted(lists: List[], watches: Watch[], glances: List[] = []) {
   const calls: { what: string; at: number }[] = [];
+  const script = { held: undefined as Store<KubeObject> | undefined };
   const next = <T>(script: T[]): T => (script.length > 1 ? script.shift()! : script[0]!);
   const note = (what: string) => calls.push({ what, at: Date.now() });
   const client = {
-    list: () => {
+    list: (_: unknown, { metadataOnly, fieldSelector = "" }: KubeListOptions) => {
+      if (metadataOnly) {
+        const held = script.held?.get(fieldSelector.replace("metadata.name=", ""));
+        return (glances.shift() ?? listed("1000", ...(held ? [held] : [])))();
+      }
       note("list");
       return next(lists)();
     },
@@ -33,7 +49,7 @@ function scripted(lists: List[], watches: Watch[]) {
       return next(watches)(options);
     },
   } as unknown as KubeClient;
-  return { client, calls, whats: () => calls.map(({ what }) => what) };
+  return Object.assign(script, { client, calls, whats: () => calls.map(({ what }) => what) });
 }
 
 const listed =
@@ -62,6 +78,7 @@ function started(script: ReturnType<typeof scripted>, more: Partial<ReflectorOpt
   const backoff = { baseMs: 800, maxMs: 30_000, random: () => 1 };
   const log = pino({ level: "silent" });
   const reflector = createReflector<KubeObject>({ client: script.client, type, log, backoff, onChange, ...more });
+  script.held = reflector.store;
   const ended = reflector.start(controller.signal);
   return { reflector, changes, controller, ended };
 }
@@ -218,4 +235,43 @@ test("keeps what transform makes of each object", async () => {
   const { reflector } = started(script, { transform });
   await pass(100);
   expect(reflector.store.list().map(({ metadata }) => metadata.labels)).toEqual([{ seen: "yes" }, { seen: "yes" }]);
+});
+
+const cut = new KubeError("Unavailable", "reset");
+
+test.each([
+  ["the store's revision went back", listed("4")],
+  ["the object that changed last is an older one", listed("90", object("a", "2"))],
+  ["the object that changed last is another one", listed("90", object("a", "80"))],
+  ["the object that changed last is gone", listed("90")],
+])("a watch does not go on where %s: all is listed again", async (_, seen) => {
+  const lists = [listed("5", object("a", "3")), listed("95", object("b", "94"))];
+  const script = scripted(lists, [watching([event("a", "6")], 5000, cut), quiet], [seen]);
+  const { changes } = started(script);
+  await pass(6000);
+  expect(script.whats()).toEqual(["list", "watch from 5", "list", "watch from 95"]);
+  expect(changes).toEqual(["a added", "a updated", "b added", "a deleted"]);
+});
+
+test("what has the same revision in a store that went back counts as changed", async () => {
+  const lists = [listed("5", object("a", "3"))];
+  const script = scripted(lists, [watching([], 5000, cut), quiet], [listed("4", object("a", "3"))]);
+  const { changes } = started(script);
+  await pass(6000);
+  expect(script.whats()).toEqual(["list", "watch from 5", "list", "watch from 5"]);
+  expect(changes).toEqual(["a added", "a updated"]);
+});
+
+test("relist reads again at once: out of a watch that stands, and out of a pause", async () => {
+  const refused = async () => Promise.reject(cut);
+  const script = scripted([listed("5", object("a", "3")), refused, listed("2", object("a", "1"))], [quiet]);
+  const { reflector, changes } = started(script);
+  await pass(10);
+  reflector.relist();
+  await pass(10);
+  expect(script.whats()).toEqual(["list", "watch from 5", "list"]);
+  reflector.relist();
+  await pass(10);
+  expect(script.whats()).toEqual(["list", "watch from 5", "list", "list", "watch from 2"]);
+  expect(changes).toEqual(["a added", "a updated"]);
 });

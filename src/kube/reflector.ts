@@ -5,6 +5,7 @@
 import type { Logger } from "pino";
 import type { KubeObject } from "../api/meta.ts";
 import { type Backoff, type BackoffOptions, createBackoff, sleep } from "./backoff.ts";
+import { compare, glance, named, newestOf } from "./glance.ts";
 import { type Change, keyOf, ObjectStore, type Store } from "./store.ts";
 import { isKubeError, type KubeClient, KubeError, type KubeWatchEvent, type ResourceType } from "./types.ts";
 
@@ -49,6 +50,8 @@ export interface Reflector<T extends KubeObject> {
    * @throws Error when it was started before
    */
   start(signal: AbortSignal): Promise<void>;
+  /** Lists at once, and takes all that is held for changed: the store was restored from a backup. */
+  relist(): void;
 }
 
 /** Makes a reflector; nothing is requested before `start`. */
@@ -57,6 +60,8 @@ export function createReflector<T extends KubeObject>(options: ReflectorOptions<
 }
 
 const DEFAULT_BACKOFF: BackoffOptions = { baseMs: 800, maxMs: 30_000 };
+
+const RESTORED = "etcd was restored from a backup, so all is listed again";
 
 /** Failures after which the revision we hold is still good; after any other the collection is listed anew. */
 const RESUMABLE = ["Unavailable", "Timeout", "TooManyRequests", "Unauthorized", "Forbidden"] as const;
@@ -69,6 +74,9 @@ class CollectionReflector<T extends KubeObject> implements Reflector<T> {
   #state: ReflectorState = { synced: false, lastActivity: 0 };
   /** Revision that the next watch goes on from; undefined: list first. */
   #version: string | undefined;
+  /** What is held was read from a store that is no more. */
+  #isPast = false;
+  #round = new AbortController();
   #started = false;
 
   constructor(options: ReflectorOptions<T>) {
@@ -92,8 +100,16 @@ class CollectionReflector<T extends KubeObject> implements Reflector<T> {
     return this.#run(signal);
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
+  relist(): void {
+    this.#version = undefined;
+    this.#isPast = true;
+    this.#round.abort();
+  }
+
+  async #run(stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      this.#round = new AbortController();
+      const signal = AbortSignal.any([stop, this.#round.signal]);
       const stood = await this.#listAndWatch(signal);
       if (!stood) await sleep(this.#backoff.next(), signal);
     }
@@ -110,6 +126,7 @@ class CollectionReflector<T extends KubeObject> implements Reflector<T> {
       this.#setState({ lastError: undefined });
     };
     try {
+      if (this.#version !== undefined) await this.#checkVersion(this.#version, signal);
       this.#version ??= await this.#list(signal);
       healthy = setTimeout(works, this.#options.healthyAfterMs ?? 1000);
       await this.#watch(this.#version, signal);
@@ -125,10 +142,32 @@ class CollectionReflector<T extends KubeObject> implements Reflector<T> {
     const { client, type, transform = (object: T) => object } = this.#options;
     const list = await client.list<T>(type, { ...this.#selection(), signal });
     signal.throwIfAborted();
-    for (const [key, change] of this.store.replace(list.items.map(transform))) this.#tell(key, change);
+    const changes = this.store.replace(list.items.map(transform), this.#isPast);
+    this.#isPast = false;
+    for (const [key, change] of changes) this.#tell(key, change);
     this.#setState({ synced: true, lastActivity: Date.now() });
     this.#firstSync.resolve();
     return list.resourceVersion;
+  }
+
+  /**
+   * Whether the watch can go on from there. In a store that was restored from a backup the revision lies ahead: the server
+   * would be silent until it is reached, and then go on with changes of something else.
+   */
+  async #checkVersion(revision: string, signal: AbortSignal): Promise<void> {
+    const { client, type, log, namespace, fieldSelector } = this.#options;
+    const object = newestOf(this.store.list())?.metadata;
+    const seen = await glance(client, type, {
+      namespace: object?.namespace ?? namespace,
+      fieldSelector: fieldSelector ?? named(object?.name ?? "default"),
+      signal,
+    });
+    const is = compare({ revision, object }, seen);
+    if (is === "same") return;
+    this.#version = undefined;
+    if (is === "changed") return;
+    this.#isPast = true;
+    log.warn({ held: revision, found: seen.revision }, `The revision of ${type.plural} went back: ${RESTORED}`);
   }
 
   async #watch(resourceVersion: string, signal: AbortSignal): Promise<void> {

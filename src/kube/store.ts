@@ -42,9 +42,13 @@ export class ObjectStore<T extends KubeObject> implements Store<T> {
     return this.#objects.delete(key) ? "deleted" : undefined;
   }
 
-  /** Takes `objects` as the whole truth and says what that changed; what went away unseen is found here. */
-  replace(objects: readonly T[]): Map<string, Change> {
+  /**
+   * Takes `objects` as the whole truth and says what that changed; what went away unseen is found here. Where they come from
+   * another store, equal revisions say nothing: each counts as changed.
+   */
+  replace(objects: readonly T[], ofOtherStore = false): Map<string, Change> {
     const changes = new Map<string, Change>();
+    if (ofOtherStore) for (const [key, held] of this.#objects) this.#objects.set(key, withoutRevision(held));
     const note = (key: string, change: Change | undefined) => change !== undefined && changes.set(key, change);
     for (const object of objects) note(keyOf(object), this.put(object));
     const present = new Set(objects.map(keyOf));
@@ -59,6 +63,10 @@ function sameRevision(one: KubeObject, other: KubeObject): boolean {
   return (
     resourceVersion !== undefined && resourceVersion === other.metadata.resourceVersion && uid === other.metadata.uid
   );
+}
+
+function withoutRevision<T extends KubeObject>(object: T): T {
+  return { ...object, metadata: { ...object.metadata, resourceVersion: undefined } };
 }
 
 function deepFreeze<T>(value: T): T {

@@ -10,6 +10,7 @@ import { type AuditEvent, readAuditLog } from "./audit-log.ts";
 import { type Binaries, ensureBinaries } from "./binaries.ts";
 import type { CertificateAuthority } from "./certificates.ts";
 import { applyCrds, type CrdChoice } from "./crds.ts";
+import type { RestoreOptions } from "./etcd-snapshot.ts";
 import { type Credentials, writeKubeconfig } from "./kubeconfig.ts";
 import { type Kubectl, kubectlFor } from "./kubectl.ts";
 import { startGuardian } from "./processes.ts";
@@ -56,6 +57,10 @@ export interface ControlPlane extends Kubectl {
   stopApiServer(): Promise<void>;
   startApiServer(): Promise<void>;
   restartApiServer(): Promise<void>;
+  /** Saves what etcd holds to a file. */
+  backUpEtcd(file: string): Promise<void>;
+  /** Restores etcd from such a file as an administrator does: API server and etcd are stopped meanwhile. */
+  restoreEtcd(file: string, options?: RestoreOptions): Promise<void>;
   /** Kills everything and removes the temporary folder. */
   stop(): Promise<void>;
 }
@@ -78,7 +83,8 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 }
 
 function accessTo(servers: Servers, binaries: Binaries, dir: string): Omit<ControlPlane, "stop"> {
-  const { endpoint, certificates, tokens, etcd, pids, startApiServer, stopApiServer } = servers;
+  const { endpoint, certificates, tokens, etcd, pids, startApiServer, stopApiServer, backUpEtcd, restoreEtcd } =
+    servers;
   const newKubeconfig = (credentials: Credentials) =>
     writeKubeconfig(join(dir, `${randomUUID()}.kubeconfig`), endpoint, credentials);
   const kubeconfigFor = (token: string) => newKubeconfig({ token });
@@ -105,6 +111,8 @@ function accessTo(servers: Servers, binaries: Binaries, dir: string): Omit<Contr
     auditLog: () => readAuditLog(join(dir, "audit.log")),
     stopApiServer,
     startApiServer,
+    backUpEtcd,
+    restoreEtcd,
     restartApiServer: () => stopApiServer().then(startApiServer),
   };
 }

@@ -77,7 +77,7 @@ async function work({ client, namespace, subjects, watches, operator }: Work): P
   const identity = `${hostname()}_${randomBytes(4).toString("hex")}`;
   const recorder = createEventRecorder({ client, log, controller: LEASE_NAME, instance: identity });
   const watch = wire({ client, events: recorder, subjects, watches, operator });
-  const elector = options.leaderElect ? electorOf({ client, namespace, identity, operator }) : undefined;
+  const elector = options.leaderElect ? electorOf({ client, namespace, identity, operator, watch }) : undefined;
   const ready = [stopping(stop), ...readyChecks(watch, elector)];
   const closeEndpoints = await openEndpoints({ ...operator, ready, guard, required: true });
   try {
@@ -182,11 +182,13 @@ function electorOf({
   namespace,
   identity,
   operator,
+  watch,
 }: {
   client: KubeClient;
   namespace: string;
   identity: string;
   operator: OperatorProcess;
+  watch: ClusterWatch;
 }): Elector {
   const { log, options } = operator;
   return createElector({
@@ -200,6 +202,13 @@ function electorOf({
     retryPeriodMs: options.leaderElectRetryPeriod,
     releaseOnCancel: options.leaderElectReleaseOnCancel,
     advice: leaseAdvice,
+    onWentBack: (held, found) => {
+      log.warn(
+        { held, found },
+        "The revision of the Lease went back: etcd was restored from a backup, so all is read again",
+      );
+      watch.kinds.relist();
+    },
     ...electorCallbacks(leadershipOf(operator)),
   });
 }

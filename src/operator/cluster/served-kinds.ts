@@ -70,6 +70,8 @@ export interface ServedKinds {
   readonly error: KubeError | undefined;
   /** Asks again what is served. */
   refresh(): Promise<void>;
+  /** Reads everything again: the store was restored from a backup. */
+  relist(): void;
 }
 
 /** Starts watching definitions; kinds are added by `watch`. Everything ends with the signal. */
@@ -134,6 +136,11 @@ class Kinds implements ServedKinds {
       this.#refreshing = undefined;
     });
     return this.#refreshing;
+  }
+
+  relist(): void {
+    this.#definitions.relist();
+    for (const kind of this.#kinds) kind.relist();
   }
 
   async #refreshWhileAsked(): Promise<void> {
@@ -232,6 +239,10 @@ class Kind<T extends KubeObject> implements WatchedKind<T> {
 
   get error(): KubeError | undefined {
     return this.#reflector?.state.lastError;
+  }
+
+  relist(): void {
+    this.#reflector?.relist();
   }
 
   setServed(served: boolean): void {

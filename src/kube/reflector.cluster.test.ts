@@ -60,8 +60,11 @@ function start(more: Partial<ReflectorOptions<KubeObject>> = {}) {
     ...more,
   });
   ended = reflector.start(stop.signal);
+  // A look at one object before a watch goes on is no list.
   const asked = (match: typeof watches) =>
-    proxy.requestsMatching(match).filter((request) => proxy.requests.indexOf(request) >= since);
+    proxy
+      .requestsMatching(match)
+      .filter((request) => proxy.requests.indexOf(request) >= since && !request.query.has("fieldSelector"));
   return { reflector, changes, asked };
 }
 

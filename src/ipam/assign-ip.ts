@@ -13,7 +13,7 @@ import type { IPAMConfig } from "./config.ts";
 import { type Context, callingHost, configFor, type LoadedBlock, listPools } from "./context.ts";
 import { IpamError, isIpamError } from "./errors.ts";
 import { checkHandle } from "./handle.ts";
-import { existingAddresses, unlessOvercounted } from "./max-alloc.ts";
+import { heldAtLimit, heldInstead, unlessOvercounted } from "./max-alloc.ts";
 import { blockOverlap, findBlockHolding, findOverlaps, overlapsAtHand } from "./overlap.ts";
 import { blockOf, closedAround, type IntendedUse, isEnabled, type Pool, poolFor, poolsOf } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
@@ -74,6 +74,7 @@ function checkUse({ ip, intendedUse }: AssignIPArgs, { name, allowedUses }: Pool
 
 async function assignOnce(request: Request): Promise<void> {
   const { args, context, options, owner, config } = request;
+  if (await isHeldBefore(request)) return;
   const { block: before } = await loadOrClaim(request);
   if (config.strictAffinity) checkAffinity(before, affinityText(owner));
   const ordinal = ordinalOf(before, addressFrom(request.ip))!;
@@ -135,12 +136,25 @@ function isRepeated(error: unknown, { handleID, maxAllocToHandlePerIPVersion = 0
   return maxAllocToHandlePerIPVersion > 0 && error.holder?.handleID === handleID;
 }
 
-async function holdsAlready({ args, context, options, pool, ip, cooldownSeconds }: Request): Promise<void> {
-  const { version } = pool.cidr;
-  const existing = await existingAddresses({ context, options, version, cooldownSeconds }, args, 1);
-  if (existing.some((masked) => masked.startsWith(`${ip}/`))) return;
+/** Whether the handle has the address already. @throws IpamError MaxAllocReached where it has others, as many as it may */
+async function isHeldBefore(request: Request): Promise<boolean> {
+  const { args, ip } = request;
+  const held = await heldInstead(readerOf(request), args, 1);
+  if (held?.some((masked) => masked.startsWith(`${ip}/`))) return true;
+  if (held) throw limitReached(request, held);
+  return false;
+}
+
+const readerOf = ({ pool, ...request }: Request) => ({ ...request, version: pool.cidr.version });
+
+async function holdsAlready(request: Request): Promise<void> {
+  const held = await heldAtLimit(readerOf(request), request.args, 1);
+  if (!held.some((masked) => masked.startsWith(`${request.ip}/`))) throw limitReached(request, held);
+}
+
+function limitReached({ args, ip }: Request, held: readonly string[]): IpamError {
   const message =
     `handle ${args.handleID} already has IP(s) allocated, cannot assign additional IP ${ip} ` +
     `(maxAllocPerIPVersion=${args.maxAllocToHandlePerIPVersion})`;
-  throw new IpamError("MaxAllocReached", message, { details: [`it has ${existing.join(", ")}`] });
+  return new IpamError("MaxAllocReached", message, { details: [`it has ${held.join(", ")}`] });
 }

@@ -6,13 +6,19 @@ import { blockName } from "../api/names.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import { formatCidr } from "../net/cidr.ts";
-import { type AutoAssignResult, partialFulfillmentError, rememberPartial } from "./assignments.ts";
+import {
+  type AutoAssignResult,
+  type IPAMAssignments,
+  partialFulfillmentError,
+  rememberPartial,
+} from "./assignments.ts";
 import { type AutoAssignArgs, checkArguments } from "./auto-assign-args.ts";
 import { collect } from "./block.ts";
 import { type Context, callingHost } from "./context.ts";
 import { IpamError } from "./errors.ts";
 import { Hand, takeFrom } from "./hand.ts";
 import { type Knowledge, know } from "./knowledge.ts";
+import { heldInstead } from "./max-alloc.ts";
 import { blocksToBorrow, claimNewBlock } from "./new-block.ts";
 import { releaseIPs } from "./release.ts";
 import { choosePoolsFor, type FamilyPools, ownBlocks, prepareSearch } from "./search.ts";
@@ -33,14 +39,15 @@ export async function autoAssign(
   const host = callingHost(context, args.hostname);
   const knowledge = await know(context, { host, intendedUse, namespace }, options);
   const families = [
-    ...(num4 > 0 ? [{ pools: await poolsFor(knowledge, args, 4), count: num4 }] : []),
-    ...(num6 > 0 ? [{ pools: await poolsFor(knowledge, args, 6), count: num6 }] : []),
+    ...(num4 > 0 ? [await planFamily(knowledge, args, 4, num4)] : []),
+    ...(num6 > 0 ? [await planFamily(knowledge, args, 6, num6)] : []),
   ];
   const hands: Hand[] = [];
   try {
-    for (const { pools, count } of families) {
+    for (const { pools, count, held } of families) {
       const hand = new Hand(await prepareSearch(pools), args, count);
       hands.push(hand);
+      if (held) hand.hold(held);
       await fill(hand);
     }
     if (args.allOrNothing) refuseShort(hands);
@@ -58,10 +65,37 @@ function resultOf(hands: readonly Hand[]): AutoAssignResult {
   return { v4: of(4), v6: of(6) };
 }
 
-function poolsFor(knowledge: Knowledge, args: AutoAssignArgs, version: IpVersion): Promise<FamilyPools> {
+/** What is decided for one family before anything is written. */
+interface FamilyPlan {
+  readonly pools: FamilyPools;
+  readonly count: number;
+  /** What the handle has already, where it may get no more. */
+  readonly held: readonly string[] | undefined;
+}
+
+async function planFamily(
+  knowledge: Knowledge,
+  args: AutoAssignArgs,
+  version: IpVersion,
+  count: number,
+): Promise<FamilyPlan> {
   const [requested = [], reserved] =
     version === 4 ? [args.ipv4Pools, args.hostReservedAttrIPv4s] : [args.ipv6Pools, args.hostReservedAttrIPv6s];
-  return choosePoolsFor(knowledge, { version, requested, reserved });
+  const pools = await choosePoolsFor(knowledge, { version, requested, reserved });
+  const reader = { ...knowledge, version, cooldownSeconds: knowledge.config.ipCooldownSeconds };
+  try {
+    return { pools, count, held: await heldInstead(reader, args, count) };
+  } catch (error) {
+    const none: IPAMAssignments = {
+      ips: [],
+      ipVersion: version,
+      numRequested: count,
+      hostReservedAttr: reserved ?? null,
+      msgs: [],
+    };
+    rememberPartial(error, { v4: null, v6: null, [`v${version}`]: none });
+    throw error;
+  }
 }
 
 /** @throws IpamError NotAllAssigned */

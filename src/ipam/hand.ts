@@ -11,7 +11,7 @@ import { addressAt, maskedAddress, rangeOf, sequenceOf } from "./block.ts";
 import { allocate } from "./block-changes.ts";
 import { found, type LoadedBlock, loadBlock } from "./context.ts";
 import { isIpamError } from "./errors.ts";
-import { existingAddresses, unlessOvercounted } from "./max-alloc.ts";
+import { heldAtLimit, unlessOvercounted } from "./max-alloc.ts";
 import { coveredByOthers } from "./overlap.ts";
 import type { ReleaseOptions } from "./release.ts";
 import { withheld } from "./reserved.ts";
@@ -66,9 +66,9 @@ export class Hand {
     this.#ips = [];
   }
 
-  /** What the handle has already is all it gets. */
-  settle(existing: readonly string[]): void {
-    this.#ips = existing.slice(0, this.count);
+  /** What the handle has already is the result. */
+  hold(held: readonly string[]): void {
+    this.#ips = held.slice(0, this.count);
   }
 
   /** Says why there are fewer than asked for. */
@@ -142,6 +142,6 @@ async function takeOnce(hand: Hand, before: IPAMBlock, listed: AddressSet): Prom
     hand.take(before, ordinals);
   } catch (error) {
     if (!isIpamError(error, "MaxAllocReached")) throw error;
-    hand.settle(await existingAddresses(search, args, hand.count));
+    hand.hold(await heldAtLimit(search, args, hand.count));
   }
 }

@@ -1,4 +1,4 @@
-/** A handle that may get no more addresses is given those it has. */
+/** The limit of addresses of one family that a handle may have: what it has counts, and is the result at the limit. */
 import type { CallOptions } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import type { Taker } from "./allocation.ts";
@@ -15,24 +15,42 @@ interface Reader {
   readonly cooldownSeconds: number;
 }
 
-/**
- * The handle's addresses of one family, at least `count`.
- * @throws TransientError HandleBusy where there are fewer, which a call in progress explains; IpamError
- * InsufficientIPsByHandle where there can never be as many
- */
-export async function existingAddresses(reader: Reader, taker: Taker, count: number): Promise<string[]> {
+/** What a handle has of one family. */
+async function heldBy(reader: Reader, handleID: string): Promise<readonly string[]> {
   const { context, options, version, cooldownSeconds } = reader;
-  const { handleID = "", maxAllocToHandlePerIPVersion: most = 0 } = taker;
-  const handle = await findHandle(context, handleID, options);
-  const counts = handle?.spec.block ?? {};
+  const counts = (await findHandle(context, handleID, options))?.spec.block ?? {};
   const blocks = await blocksOfHandle(context, { handleID, counts }, cooldownSeconds, { ...options, fresh: true });
-  const existing = blocks
-    .filter(({ block }) => rangeOf(block).version === version)
-    .flatMap(({ block, ordinals }) => ordinals.map((ordinal) => maskedAddress(block, ordinal)));
-  if (existing.length >= count) return existing;
-  const words = `handle ${handleID} has ${existing.length} address(es), ${count} are required, at most ${most} allowed`;
-  if (count > most) throw new IpamError("InsufficientIPsByHandle", words);
-  throw new TransientError("HandleBusy", words);
+  const ofFamily = blocks.filter(({ block }) => rangeOf(block).version === version);
+  return ofFamily.flatMap(({ block, ordinals }) => ordinals.map((ordinal) => maskedAddress(block, ordinal)));
+}
+
+/**
+ * Decides before anything is written: what the handle has, where `count` more would exceed its limit; undefined where
+ * `count` may be allocated.
+ * @throws IpamError InsufficientIPsByHandle where it has fewer than `count` then
+ */
+export async function heldInstead(reader: Reader, taker: Taker, count: number): Promise<readonly string[] | undefined> {
+  const { handleID, maxAllocToHandlePerIPVersion: most = 0 } = taker;
+  if (handleID === undefined || most <= 0) return undefined;
+  const ips = await heldBy(reader, handleID);
+  if (ips.length + count <= most) return undefined;
+  if (ips.length < count) throw insufficient(taker, ips.length, count);
+  return ips;
+}
+
+/**
+ * The handle's addresses after its object refused to count more.
+ * @throws TransientError HandleBusy where there are fewer than `count`, which a call under way explains
+ */
+export async function heldAtLimit(reader: Reader, taker: Taker, count: number): Promise<readonly string[]> {
+  const ips = await heldBy(reader, taker.handleID ?? "");
+  if (ips.length >= count) return ips;
+  throw new TransientError("HandleBusy", insufficient(taker, ips.length, count).message);
+}
+
+function insufficient({ handleID, maxAllocToHandlePerIPVersion: most }: Taker, held: number, count: number): IpamError {
+  const message = `handle ${handleID} has ${held} address(es), ${count} are required, at most ${most} allowed`;
+  return new IpamError("InsufficientIPsByHandle", message);
 }
 
 /** A handle that stays short of what it counts is not being worked on: someone left its count too high. */

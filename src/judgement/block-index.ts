@@ -1,33 +1,40 @@
-/** Finds the blocks that an address is in: several where blocks overlap. */
+/** Finds the blocks that share addresses with a range: several where blocks overlap. */
 import type { IPAMBlock } from "../api/v3.ts";
 import { type Address, width } from "../net/address.ts";
-import { parseCidr } from "../net/cidr.ts";
+import { type Cidr, cidrOf, parseCidr } from "../net/cidr.ts";
+import { CidrIndex } from "../net/cidr-index.ts";
 
-export type BlockIndex = (address: Address) => readonly IPAMBlock[];
-
-/** One table for each block size: a lookup costs as many steps as there are sizes, however many blocks there are. */
-interface Table {
-  readonly version: number;
-  readonly shift: bigint;
-  readonly blocks: Map<bigint, IPAMBlock[]>;
+export interface BlockIndex {
+  /** The blocks that an address is in, the widest first. */
+  readonly with: (address: Address) => readonly IPAMBlock[];
+  /** Other blocks that share addresses with a block. */
+  readonly overlapping: (block: IPAMBlock) => readonly IPAMBlock[];
 }
 
-/** The widest block first. A block whose CIDR cannot be read holds no address that could be looked up. */
+const isWider = (a: IPAMBlock, b: IPAMBlock) => b.spec.allocations.length - a.spec.allocations.length;
+const NONE: readonly IPAMBlock[] = [];
+
+/** Built when it is first asked. A block whose CIDR cannot be read covers no address that could be looked up. */
 export function blockIndex(blocks: readonly IPAMBlock[]): BlockIndex {
-  const tables = new Map<string, Table>();
+  let index: CidrIndex<IPAMBlock> | undefined;
+  const find = (range: Cidr) => {
+    index ??= indexOf(blocks);
+    return index.overlapping(range).sort(isWider);
+  };
+  return {
+    with: (address) => find(cidrOf(address, width(address.version))),
+    overlapping: (block) => {
+      const range = parseCidr(block.spec.cidr);
+      return range ? find(range).filter(({ metadata }) => metadata.name !== block.metadata.name) : NONE;
+    },
+  };
+}
+
+function indexOf(blocks: readonly IPAMBlock[]): CidrIndex<IPAMBlock> {
+  const index = new CidrIndex<IPAMBlock>();
   for (const block of blocks) {
-    const cidr = parseCidr(block.spec.cidr);
-    if (cidr === undefined) continue;
-    const { version, prefix, base } = cidr;
-    const key = `${version}/${prefix}`;
-    const table = tables.get(key) ?? { version, shift: BigInt(width(version) - prefix), blocks: new Map() };
-    tables.set(key, table);
-    const place = base >> table.shift;
-    const known = table.blocks.get(place);
-    if (known) known.push(block);
-    else table.blocks.set(place, [block]);
+    const range = parseCidr(block.spec.cidr);
+    if (range) index.add(range, block);
   }
-  const ordered = [...tables.values()].sort((a, b) => Number(b.shift - a.shift));
-  return ({ version, value }) =>
-    ordered.flatMap((table) => (table.version === version ? (table.blocks.get(value >> table.shift) ?? []) : []));
+  return index;
 }

@@ -6,7 +6,7 @@ import type { IPAMBlock } from "../api/v3.ts";
 import { rangeOf } from "../ipam/block.ts";
 import { parseAddress } from "../net/address.ts";
 import { type Allocation, addressTexts, allocationAt, isWindowsReserved } from "./allocations.ts";
-import { type BlockIndex, blockIndex } from "./block-index.ts";
+import { blockIndex } from "./block-index.ts";
 import { ownerUsage, type Usage } from "./owner-usage.ts";
 import type { Snapshot } from "./snapshot.ts";
 import { type Answer, type User, userText, usesOf } from "./users.ts";
@@ -44,14 +44,10 @@ type Users = Map<string, User | readonly User[]>;
 function build(snapshot: Snapshot): Usages {
   const { users, unsure } = usersByAddress(snapshot);
   const hidden = hiddenUsers(snapshot);
-  let index: BlockIndex | undefined;
-  const blocksWith: BlockIndex = (address) => {
-    index ??= blockIndex(snapshot.blocks.filter(({ spec }) => spec.deleted !== true));
-    return index(address);
-  };
+  const index = blockIndex(snapshot.blocks.filter(({ spec }) => spec.deleted !== true));
   const allocationsAt = (address: string): readonly Allocation[] => {
     const parsed = parseAddress(address);
-    const found = parsed ? blocksWith(parsed).flatMap((block) => allocationAt(block, parsed) ?? []) : [];
+    const found = parsed ? index.with(parsed).flatMap((block) => allocationAt(block, parsed) ?? []) : [];
     return found.filter(({ releasedAt }) => releasedAt === undefined);
   };
   const byOwner = ownerUsage(snapshot, allocationsAt);

@@ -1,12 +1,12 @@
 /** A snapshot with what everybody asks of it worked out once: rules in force, pools, live rows, who has which address. */
 import { SINGLETON_NAME } from "../api/installation.ts";
 import type { BlockAffinity, IPAMBlock, IPAMHandle } from "../api/v3.ts";
-import { rangeOf, timestamp } from "../ipam/block.ts";
+import { freeOrdinals, rangeOf, timestamp } from "../ipam/block.ts";
 import { problemOf } from "../ipam/block-problem.ts";
 import { DEFAULT_MAX_BLOCKS_PER_HOST, effectiveConfig, type IPAMConfig } from "../ipam/config-rules.ts";
 import { type Pool, poolAround, poolsOf } from "../ipam/pools.ts";
-import { reservedAddresses } from "../ipam/reserved.ts";
-import type { AddressSet } from "../net/address-set.ts";
+import { reservedAddresses, withheld } from "../ipam/reserved.ts";
+import { type AddressSet, addressSet } from "../net/address-set.ts";
 import { type BlockIndex, blockIndex } from "./block-index.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -20,8 +20,7 @@ export interface Inventory {
   readonly reserved: AddressSet;
   /** Rows that are not marked as deleted. */
   readonly blocks: readonly IPAMBlock[];
-  /** Of these, the blocks that an address is in, the widest first: several where blocks overlap. */
-  readonly blocksWith: BlockIndex;
+  readonly index: BlockIndex;
   readonly affinities: readonly BlockAffinity[];
   readonly handles: readonly IPAMHandle[];
 }
@@ -29,7 +28,6 @@ export interface Inventory {
 export function inventoryOf(snapshot: Snapshot): Inventory {
   const stored = snapshot.configurations.find(({ metadata }) => metadata.name === SINGLETON_NAME);
   const blocks = snapshot.blocks.filter(isLive);
-  let index: BlockIndex | undefined;
   const config = effectiveConfig(stored?.spec);
   return {
     snapshot,
@@ -38,10 +36,7 @@ export function inventoryOf(snapshot: Snapshot): Inventory {
     pools: poolsOf(snapshot.pools),
     reserved: reservedAddresses(snapshot.reservations),
     blocks,
-    blocksWith: (address) => {
-      index ??= blockIndex(blocks);
-      return index(address);
-    },
+    index: blockIndex(blocks),
     affinities: snapshot.affinities.filter(isLive),
     handles: snapshot.handles.filter(isLive),
   };
@@ -57,6 +52,13 @@ export function soundBlocks({ blocks }: Inventory): IPAMBlock[] {
 /** Whether no pool covers the block: its pool was deleted. */
 export function isOutsidePools({ pools }: Inventory, block: IPAMBlock): boolean {
   return poolAround(pools, rangeOf(block)) === undefined;
+}
+
+/** Ordinals that the library hands out: free, not reserved, and covered by no other block. */
+export function freeIn({ index, reserved }: Inventory, block: IPAMBlock): number[] {
+  const others = index.overlapping(block);
+  if (others.length === 0) return freeOrdinals(block, reserved);
+  return freeOrdinals(block, withheld(reserved, addressSet(others.map(rangeOf))));
 }
 
 /** From when on an address that was released at a time can be handed out again: RFC 3339 in UTC, whole seconds. */

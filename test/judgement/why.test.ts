@@ -35,7 +35,10 @@ it("agrees with the library, or is narrower where Calico is", async () => {
     }
     await here.store.create(reservation("some", reserved));
     for (const [at, host] of pods.entries()) await here.fill(host, `pod-${at}`).catch(() => {});
-    for (let at = 0; at < released; at++) await here.ipam.releaseByHandle(`k8s-pod-network.pod-${at}`).catch(() => {});
+    for (let at = 0; at < released; at++) {
+      await here.ipam.releaseByHandle(`k8s-pod-network.pod-${at}`).catch(() => {});
+      here.lose(`pod-${at}`);
+    }
     if (dangling) await here.store.create(affinity("node-a", "10.0.0.4/30")).catch(() => {});
     await here.store.create(configuration(config));
     const snapshot = await here.snapshot();

@@ -14,7 +14,7 @@ export function takenBecause(inventory: Inventory, ip: string): string | undefin
   if (pool === undefined) return "is in no pool";
   const closed = disabledBecause(pool);
   if (closed !== undefined) return `its pool "${pool.name}" ${closed}`;
-  const held = inventory.blocksWith(address).flatMap((block) => allocationAt(block, address) ?? []);
+  const held = inventory.index.with(address).flatMap((block) => allocationAt(block, address) ?? []);
   const allocated = held.find(({ releasedAt }) => releasedAt === undefined);
   if (allocated) return `is ${whoseText(allocated)}`;
   const { inUse, because } = usageOf(inventory.snapshot).at(ip);

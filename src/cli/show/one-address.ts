@@ -48,7 +48,7 @@ export interface AddressReport extends Partial<Omit<AddressRow, "state" | "addre
 
 export function addressReport(inventory: Inventory, at: Address, now: Date): AddressReport {
   const address = formatAddress(at);
-  const blocks = inventory.blocksWith(at);
+  const blocks = inventory.index.with(at);
   const holding = blocks.filter((each) => allocationAt(each, at));
   const [block] = holding.length > 0 ? holding : blocks;
   const pool = poolFor(inventory.pools, at);

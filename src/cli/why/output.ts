@@ -22,11 +22,11 @@ export function whyOutput(report: WhyReport, inventory: Inventory): Output {
 }
 
 function familyValue({ family, causes, room }: FamilyVerdict, { cap }: Inventory) {
-  const { usable, own, others, counted, contradicting, claimable, remakes } = room;
+  const { usable, own, others, counted, contradicting, claimable, remade } = room;
   return {
     family,
     pools: usable.map(({ name }) => name),
-    blocks: { counted, limit: cap, contradicting, remakes, ...holdingValue(own) },
+    blocks: { counted, limit: cap, contradicting, remakes: remade.length > 0, ...holdingValue(own) },
     othersBlocks: holdingValue(others),
     claimable,
     causes: causes.map(({ code }) => code),

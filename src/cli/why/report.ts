@@ -112,7 +112,7 @@ function roomText(families: readonly FamilyVerdict[]): string {
   if (families.length === 0) return "the addresses that it asks for are free";
   const parts = families.map(({ family, room }) => {
     if (room.own.free > 0) return `${room.own.free} ${family} addresses of its node's blocks are free`;
-    return room.claimable || room.remakes
+    return room.claimable || room.remade.length > 0
       ? `there are ${family} blocks to claim`
       : `${family} addresses can be borrowed`;
   });

@@ -5,6 +5,7 @@ import type { Inventory } from "../inventory.ts";
 import { configureCommand } from "../mend.ts";
 import type { Asking } from "./asking.ts";
 import type { Cause } from "./codes.ts";
+import { nextInUse } from "./next-address.ts";
 import { chosenPools } from "./pools.ts";
 import { type Room, roomIn } from "./room.ts";
 import { shortage } from "./shortage.ts";
@@ -31,8 +32,16 @@ export function verdictOn(inventory: Inventory, asking: Asking, version: IpVersi
   const { usable, refusal } = chosenPools(inventory, asking, version);
   const room = roomIn(inventory, asking.host, usable, moment.now);
   const before = blockers(inventory, asking);
-  const found = refusal ? [refusal] : shortage({ inventory, asking, version, room, moment });
+  const found = refusal ? [refusal] : withRoom(inventory, asking, version, room, moment);
   return { family, room, causes: [...before, ...found.map((cause) => ({ ...cause, family }))] };
+}
+
+/** Where there is room, the next address must not be one that somebody uses already. */
+function withRoom(inventory: Inventory, asking: Asking, version: IpVersion, room: Room, moment: Moment) {
+  const short = shortage({ inventory, asking, version, room, moment });
+  if (short.length > 0) return short;
+  const mayClaim = inventory.config.autoAllocateBlocks && room.counted < inventory.cap;
+  return nextInUse(inventory, { host: asking.host, room, now: moment.now, mayClaim });
 }
 
 /** What stops every allocation, whatever room there is. */

@@ -71,6 +71,17 @@ export const CAUSES = {
     means: "The node is at its limit of blocks only because of them.",
     does: "Remove the affinities that are left over.",
   },
+  InUseNotAllocated: {
+    title: "The next address is in use, and not allocated",
+    means: "It would be given to a second owner: its allocation was lost while it was in use.",
+    does: "Delete the pod that uses it, so that the pod gets an address that is allocated: `ipamctl check` names all of them.",
+  },
+  OverlappingBlocks: {
+    title: "The next address is in another block too",
+    means:
+      "Calico gives addresses that another block covers; two pods then have the same one. The library does not give them.",
+    does: "Look what the blocks hold, move those pods, then delete the block that is not of its pool's size.",
+  },
   AffinityOfGoneNode: {
     title: "Nodes that are gone hold the blocks that have room",
     means: "With strict affinity nobody else may use them, and no block is left to claim.",

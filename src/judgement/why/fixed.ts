@@ -27,7 +27,7 @@ function refusal(inventory: Inventory, pod: PodFacts, text: string): string | un
   if (pool === undefined) return "is in no pool";
   const closed = disabledBecause(pool);
   if (closed !== undefined) return `is in pool "${pool.name}", which ${closed}`;
-  const held = inventory.blocksWith(address).flatMap((block) => allocationAt(block, address) ?? []);
+  const held = inventory.index.with(address).flatMap((block) => allocationAt(block, address) ?? []);
   const allocated = held.find(({ releasedAt }) => releasedAt === undefined);
   if (allocated !== undefined) return holder(allocated, pod);
   const { inUse, because } = usageOf(inventory.snapshot).at(formatAddress(address));

@@ -6,11 +6,11 @@ import { collect, freeOrdinals, isEmpty } from "../../ipam/block.ts";
 import { blocksInOrder, hashedOrder } from "../../ipam/block-order.ts";
 import { problemOf } from "../../ipam/block-problem.ts";
 import { EMPTY_BLOCK_MIN_RECLAIM_AGE_MS } from "../../ipam/new-block.ts";
-import { type Pool, poolAround } from "../../ipam/pools.ts";
+import { isBlockOf, type Pool, poolAround } from "../../ipam/pools.ts";
 import { utilizationOf } from "../../ipam/utilization.ts";
 import { type AddressSet, addressSet, rangeCovering, touches } from "../../net/address-set.ts";
 import { type Cidr, parseCidr, size } from "../../net/cidr.ts";
-import { freeAt, type Inventory } from "../inventory.ts";
+import { freeAt, freeIn, type Inventory } from "../inventory.ts";
 import { rowOwnerText } from "../owners.ts";
 
 /** What some blocks hold, as time has left them. */
@@ -37,8 +37,8 @@ export interface Room {
   readonly counted: number;
   /** Of those, ranges that the node's affinities claim and another owns. */
   readonly contradicting: readonly string[];
-  /** Whether an affinity of the node claims a range where no block is: the node makes it anew when it needs it. */
-  readonly remakes: boolean;
+  /** Ranges of the node's affinities where no block is: the node creates the block when it needs it. */
+  readonly remade: readonly Cidr[];
   /** Whether there is a range to claim, or an empty block of another that is old enough to be taken over. */
   readonly claimable: boolean;
   /** Addresses of the pools that only a reservation keeps from being handed out. */
@@ -63,7 +63,9 @@ export function roomIn(inventory: Inventory, host: string, usable: readonly Pool
     broken: broken.filter(isOwn).map(({ metadata }) => metadata.name),
     counted: new Set([...claims, ...own.map(({ spec }) => spec.cidr)]).size,
     contradicting: claims.filter((cidr) => ofOthers.has(cidr)),
-    remakes: claims.some((cidr) => isFreeRange(parseCidr(cidr)!, taken, inventory)),
+    remade: claims
+      .map((cidr) => parseCidr(cidr)!)
+      .filter((range) => isBlockOf(inventory.pools, range) && isFreeRange(range, taken, inventory)),
     claimable: hasUnclaimed(inventory, usable, taken) || others.some((block) => isForTheTaking(block, inventory, now)),
     reservedUnused: usable.length === 0 ? 0n : reservedUnused(inventory, usable),
     capacity: usable.reduce((sum, { cidr }) => sum + size(cidr), 0n),
@@ -80,7 +82,7 @@ function claimedBy({ affinities }: Inventory, host: string, usable: readonly Poo
 
 function holding(blocks: readonly IPAMBlock[], inventory: Inventory): Holding {
   const sum = (count: (block: IPAMBlock) => number) => blocks.reduce((total, block) => total + count(block), 0);
-  const free = sum((block) => freeOrdinals(block, inventory.reserved).length);
+  const free = sum((block) => freeIn(inventory, block).length);
   const times = blocks.flatMap(({ spec }) =>
     spec.allocations.flatMap((index) => (index === null ? undefined : spec.attributes[index]?.releasedAt) ?? []),
   );
@@ -88,7 +90,7 @@ function holding(blocks: readonly IPAMBlock[], inventory: Inventory): Holding {
     blocks,
     addresses: sum(({ spec }) => spec.allocations.length),
     free,
-    reserved: sum(({ spec }) => spec.unallocated.length) - free,
+    reserved: sum((block) => block.spec.unallocated.length - freeOrdinals(block, inventory.reserved).length),
     cooling: times.length,
     ...(times.length > 0 && {
       nextFree: freeAt(inventory, times.sort()[0]!),
@@ -97,7 +99,7 @@ function holding(blocks: readonly IPAMBlock[], inventory: Inventory): Holding {
 }
 
 /** Where blocks are, sound or not. */
-function takenRanges({ snapshot, blocks }: Inventory): AddressSet {
+export function takenRanges({ snapshot, blocks }: Inventory): AddressSet {
   const unread = snapshot.malformed.flatMap(({ kind, name }) =>
     kind === "IPAMBlock" ? (rangeOfBlockName(name) ?? []) : [],
   );
@@ -115,10 +117,10 @@ function hasUnclaimed({ reserved }: Inventory, usable: readonly Pool[], taken: A
   });
 }
 
-function isForTheTaking(block: IPAMBlock, { reserved }: Inventory, now: Date): boolean {
+export function isForTheTaking(block: IPAMBlock, inventory: Inventory, now: Date): boolean {
   const since = block.spec.affinityClaimTime;
   const age = since === undefined ? Number.POSITIVE_INFINITY : now.getTime() - Date.parse(since);
-  return isEmpty(block) && freeOrdinals(block, reserved).length > 0 && age >= EMPTY_BLOCK_MIN_RECLAIM_AGE_MS;
+  return isEmpty(block) && freeIn(inventory, block).length > 0 && age >= EMPTY_BLOCK_MIN_RECLAIM_AGE_MS;
 }
 
 /** Addresses of the pools that only a reservation keeps from being handed out. */

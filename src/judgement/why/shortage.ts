@@ -37,28 +37,40 @@ export function shortage(short: Short): Found[] {
   const { inventory, room } = short;
   const { config, cap } = inventory;
   const atCap = room.counted >= cap;
-  if (room.own.free > 0 || room.remakes) return [];
+  if (room.own.free > 0 || room.remade.length > 0) return [];
   if (!atCap && config.autoAllocateBlocks && room.claimable) return [];
   if (!atCap && !config.strictAffinity && room.others.free > 0) return [];
+  const elsewhereLeaked = atCap ? [] : leakedInOthers(short);
   const onlyOwn = atCap || config.strictAffinity;
   const within = onlyOwn ? room.own : together(room);
   const mechanism = atCap ? capReached(short) : noRoom(short, within);
   return [
     ...(atCap ? contradicting(short) : heldByGoneNodes(short)),
     ...leaked(short, within),
+    ...elsewhereLeaked,
     ...broken(short),
-    ...inOrder(mechanism, [cooling(within), reserved(short, atCap)], within, room),
+    ...inOrder(
+      elsewhereLeaked.length > 0 ? undefined : mechanism,
+      [cooling(within), reserved(short, atCap)],
+      within,
+      room,
+    ),
     ...elsewhere(short),
   ];
 }
 
 /** Temporary or wilful shortage is the first cause only where it is most of the matter. */
-function inOrder(mechanism: Found, others: readonly (Found | undefined)[], within: Holding, room: Room): Found[] {
+function inOrder(
+  mechanism: Found | undefined,
+  others: readonly (Found | undefined)[],
+  within: Holding,
+  room: Room,
+): Found[] {
   const present = others.filter((found) => found !== undefined);
   const isMost = ({ code }: Found) =>
     code === "CoolingDown" ? within.cooling * 2 >= within.addresses : room.reservedUnused * 2n >= room.capacity;
   const [most, rest] = [present.filter(isMost), present.filter((found) => !isMost(found))];
-  return [...most, mechanism, ...rest];
+  return [...most, ...(mechanism ? [mechanism] : []), ...rest];
 }
 
 function together({ own, others }: Room): Holding {
@@ -88,8 +100,9 @@ function noRoom({ inventory, asking, room }: Short, { addresses }: Holding): Fou
     return cause("NoClaimAllowed", message, "ipamctl configure --auto-allocate-blocks true");
   }
   if (config.strictAffinity && room.others.free > 0) {
+    const own = room.own.blocks.length > 0 ? "may only use its own blocks, which are full" : "owns no block";
     const message =
-      `strictAffinity is true: ${asking.host} may only use its own blocks, which are full; the ${room.others.free} ` +
+      `strictAffinity is true: ${asking.host} ${own}; the ${room.others.free} ` +
       `addresses that are free in ${pools} are in blocks of others, and no block is left to claim`;
     return cause("StrictAffinity", message, "ipamctl top");
   }
@@ -124,6 +137,25 @@ function leaked({ moment, asking }: Short, { blocks, addresses }: Holding): Foun
   const found = blocks.flatMap(({ metadata }) => moment.leaks.get(metadata.name) ?? []);
   if (found.length === 0) return [];
   const message = `${found.length} of the ${addresses} addresses that ${asking.host} could use are leaked: ${some(found)}`;
+  return [cause("LeakedAddress", message, "ipamctl gc --dry-run")];
+}
+
+/**
+ * Where affinity is strict, blocks of others of which every address is leaked: once those are released, the blocks are
+ * empty, and the node can take them over.
+ */
+function leakedInOthers({ inventory, moment, room }: Short): Found[] {
+  const { strictAffinity, autoAllocateBlocks } = inventory.config;
+  if (!strictAffinity || !autoAllocateBlocks) return [];
+  const held = room.others.blocks.filter(({ metadata, spec }) => {
+    const leaks = moment.leaks.get(metadata.name) ?? [];
+    return leaks.length > 0 && leaks.length === spec.allocations.filter((index) => index !== null).length;
+  });
+  if (held.length === 0) return [];
+  const found = held.flatMap(({ metadata }) => moment.leaks.get(metadata.name) ?? []);
+  const message =
+    `${found.length} leaked addresses (${some(found)}) are all that ${held.length} blocks of other nodes hold ` +
+    `(${some(held.map(({ spec }) => spec.cidr))}): the node can claim those once they are empty`;
   return [cause("LeakedAddress", message, "ipamctl gc --dry-run")];
 }
 

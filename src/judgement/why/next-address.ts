@@ -1,0 +1,113 @@
+/** The address that the next pod on a node gets, as the library chooses it, and whether somebody uses it already. Pure. */
+import type { IPAMBlock } from "../../api/v3.ts";
+import { addressAt, freeOrdinals, rangeOf } from "../../ipam/block.ts";
+import { blocksInOrder, hashedOrder, placeInOrder } from "../../ipam/block-order.ts";
+import { type Pool, poolAround } from "../../ipam/pools.ts";
+import { formatAddress } from "../../net/address.ts";
+import { type AddressSet, has, touches } from "../../net/address-set.ts";
+import { type Cidr, parseCidr, size } from "../../net/cidr.ts";
+import { usageOf } from "../in-use.ts";
+import { freeIn, type Inventory } from "../inventory.ts";
+import { deletePod, repair } from "../mend.ts";
+import { userText } from "../users.ts";
+import type { Cause } from "./codes.ts";
+import { isForTheTaking, type Room, takenRanges } from "./room.ts";
+
+type Found = Pick<Cause, "code" | "message" | "command">;
+
+interface Next {
+  readonly host: string;
+  readonly room: Room;
+  readonly now: Date;
+  /** Whether the node may claim a block. */
+  readonly mayClaim: boolean;
+}
+
+/** Asked where there is room. */
+export function nextInUse(inventory: Inventory, next: Next): Found[] {
+  const address = nextAddress(inventory, next);
+  const found = address === undefined ? [] : inUse(inventory, address);
+  return found.length > 0 ? found : coveredAndInUse(inventory, next.room, address);
+}
+
+function inUse(inventory: Inventory, address: string): Found[] {
+  const usages = usageOf(inventory.snapshot);
+  const usage = usages.at(address);
+  if (usage.inUse === "no" || usage.unread) return [];
+  const [user] = usages.usersOf(address);
+  const message = `the next address is ${address}, which no block holds, and ${usage.because}`;
+  const finding = { address, ...(user && { user: userText(user) }) };
+  return [{ code: "InUseNotAllocated", message, command: deletePod.command(finding as never, inventory) }];
+}
+
+/** Calico compares blocks of one size only, and gives addresses that another block covers. */
+function coveredAndInUse(inventory: Inventory, { own }: Room, library: string | undefined): Found[] {
+  const [block] = inOrder(own.blocks).filter((each) => freeOrdinals(each, inventory.reserved).length > 0);
+  if (block === undefined) return [];
+  const address = formatAddress(addressAt(rangeOf(block), freeOrdinals(block, inventory.reserved)[0]!));
+  const usages = usageOf(inventory.snapshot);
+  const [other] = usages.allocationsAt(address);
+  if (address === library || (other === undefined && usages.at(address).inUse !== "yes")) return [];
+  const holder = other
+    ? `, and block ${other.block.spec.cidr} holds ${address}`
+    : `, and ${usages.at(address).because}`;
+  const message = `block ${block.spec.cidr} overlaps others${holder}: Calico gives it to the next pod as well`;
+  return [
+    { code: "OverlappingBlocks", message, command: repair.command({ code: "OverlappingBlocks" } as never, inventory) },
+  ];
+}
+
+/** Of the node's own blocks first, then of a range to claim, of an empty block of another, of a block to borrow from. */
+function nextAddress(inventory: Inventory, { host, room, now, mayClaim }: Next): string | undefined {
+  const [own] = inOrder(room.own.blocks).flatMap((block) => firstOf(inventory, block));
+  if (own !== undefined) return own;
+  const taken = takenRanges(inventory);
+  for (const range of room.remade) if (!touches(taken, range)) return firstFree(range, inventory.reserved);
+  const others = inHostsOrder(room.others.blocks, room.usable, host);
+  if (mayClaim) {
+    const range = firstUnclaimed(room.usable, host, taken, inventory.reserved);
+    if (range) return firstFree(range, inventory.reserved);
+    const empty = others.find((block) => isForTheTaking(block, inventory, now));
+    if (empty) return firstFree(rangeOf(empty), inventory.reserved);
+  }
+  return others.flatMap((block) => firstOf(inventory, block))[0];
+}
+
+/** By name, as affinities are listed. */
+function inOrder(blocks: readonly IPAMBlock[]): IPAMBlock[] {
+  return blocks.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+}
+
+function firstOf(inventory: Inventory, block: IPAMBlock): string[] {
+  const [ordinal] = freeIn(inventory, block);
+  return ordinal === undefined ? [] : [formatAddress(addressAt(rangeOf(block), ordinal))];
+}
+
+function inHostsOrder(blocks: readonly IPAMBlock[], pools: readonly Pool[], host: string): IPAMBlock[] {
+  return pools.flatMap((pool) => {
+    const place = placeInOrder(pool, host, hashedOrder);
+    const inside = blocks.filter(({ spec }) => poolAround(pools, parseCidr(spec.cidr)!) === pool);
+    return inside.toSorted((a, b) => Number(place(rangeOf(a)) - place(rangeOf(b))));
+  });
+}
+
+function firstUnclaimed(
+  pools: readonly Pool[],
+  host: string,
+  taken: AddressSet,
+  reserved: AddressSet,
+): Cidr | undefined {
+  for (const pool of pools) {
+    for (const range of blocksInOrder(pool, host, hashedOrder, reserved)) if (!touches(taken, range)) return range;
+  }
+  return undefined;
+}
+
+/** Of a block that is created: its first address that no reservation covers. */
+function firstFree(range: Cidr, reserved: AddressSet): string | undefined {
+  for (let ordinal = 0; ordinal < Number(size(range)); ordinal++) {
+    const address = addressAt(range, ordinal);
+    if (!has(reserved, address)) return formatAddress(address);
+  }
+  return undefined;
+}

@@ -1,10 +1,10 @@
 /** Which empty blocks a collection takes from their owners. */
 import type { IPAMBlock } from "../api/v3.ts";
-import { isEmpty } from "../ipam/block.ts";
+import { isEmpty, rangeOf } from "../ipam/block.ts";
 import { problemOf } from "../ipam/block-problem.ts";
 import type { Decision, TwoLooks } from "./collection.ts";
 import { usageOf } from "./in-use.ts";
-import { type Inventory, isOutsidePools } from "./inventory.ts";
+import { type Inventory, isCutRight } from "./inventory.ts";
 import { affinityHost, nodeOwner } from "./owners.ts";
 
 /** A younger claim may be waiting for its first address. */
@@ -35,8 +35,8 @@ export function emptyBlockDecisions(looks: TwoLooks, now: Date): Decision[] {
       const isSure = unowned.has(block.metadata.name);
       return [isSure ? { action: "delete block", block, why: "is empty, and nobody's" } : keep(block, FIRST_SEEN)];
     }
-    if (node !== undefined && isOutsidePools(inventory, block))
-      return [{ action: "give up", block, why: "is empty, and in no pool" }];
+    if (node !== undefined && !isCutRight(inventory, rangeOf(block)))
+      return [{ action: "give up", block, why: "is empty, and in no pool that has blocks of its size" }];
     return [ofOwner(block, node, spare, now)];
   });
 }

@@ -7,6 +7,7 @@ import { DEFAULT_MAX_BLOCKS_PER_HOST, effectiveConfig, type IPAMConfig } from ".
 import { type Pool, poolAround, poolsOf } from "../ipam/pools.ts";
 import { reservedAddresses, withheld } from "../ipam/reserved.ts";
 import { type AddressSet, addressSet } from "../net/address-set.ts";
+import { type Cidr, overlaps } from "../net/cidr.ts";
 import { type BlockIndex, blockIndex } from "./block-index.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -49,9 +50,14 @@ export function soundBlocks({ blocks }: Inventory): IPAMBlock[] {
   return blocks.filter((block) => problemOf(block) === undefined);
 }
 
-/** Whether no pool covers the block: its pool was deleted. */
-export function isOutsidePools({ pools }: Inventory, block: IPAMBlock): boolean {
-  return poolAround(pools, rangeOf(block)) === undefined;
+/** The pool whose addresses a range has; the range may be larger than the pool. */
+export function poolTouching({ pools }: Inventory, range: Cidr): Pool | undefined {
+  return poolAround(pools, range) ?? pools.find(({ cidr }) => overlaps(cidr, range));
+}
+
+/** Whether a range is cut as the pool around it cuts its blocks. */
+export function isCutRight(inventory: Inventory, range: Cidr): boolean {
+  return poolAround(inventory.pools, range)?.blockSize === range.prefix;
 }
 
 /** Ordinals that the library hands out: free, not reserved, and covered by no other block. */

@@ -18,6 +18,14 @@ export const repair: Mend = {
   command: ({ code }) => `ipamctl repair ${code}`,
 };
 
+/** Removed in steps, because pods may run in it. */
+export const drain: Mend = {
+  does:
+    "Remove it in steps: delete the pods that have addresses in it, so that they get addresses of other blocks; release its " +
+    "affinity; once it is empty, `ipamctl gc` deletes it. Do not edit the block.",
+  command: ({ code }) => `ipamctl repair ${code}`,
+};
+
 /** Freed by ipamctl's collection, which looks twice and revalidates before it frees. */
 export const collect: Mend = {
   does: "`ipamctl gc` frees it after a second look; `--dry-run` tells what it would do, and why.",

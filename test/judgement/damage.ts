@@ -172,6 +172,12 @@ export const DAMAGES: readonly Damage[] = [
       ...withAffinities(affinity("node-a", "10.0.0.8/30", { state: "pendingDeletion" })),
     },
   ],
+  ["ForeignAffinitySize", "TRY-01: smaller than its pool's blocks", withAffinities(affinity("node-a", "10.0.0.8/31"))],
+  [
+    "ForeignAffinitySize",
+    "TRY-01: larger, and its claim was never confirmed",
+    withAffinities(affinity("node-a", "10.0.0.0/29", { state: "pending" })),
+  ],
   ["DanglingAffinity", "no block", withAffinities(affinity("node-a", "10.0.0.8/30"))],
   ["DanglingAffinity", "no block and no node", withAffinities(affinity("node-z", "10.0.0.8/30"))],
   ["ContradictingAffinity", "another's block", withAffinities(affinity("node-b", "10.0.0.0/30"))],

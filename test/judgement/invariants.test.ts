@@ -23,6 +23,7 @@ const INVARIANTS: Readonly<Record<string, readonly number[]>> = {
   MalformedOwner: [9],
   OverlappingBlocks: [10],
   ForeignBlockSize: [10],
+  ForeignAffinitySize: [22, 24],
   DanglingAffinity: [22],
   ContradictingAffinity: [22],
   BlockWithoutAffinity: [23],

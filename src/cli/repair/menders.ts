@@ -9,6 +9,7 @@ export const MENDERS: Readonly<Record<string, Mender>> = {
   ...Object.fromEntries(Object.entries(BLOCK_FIXES).map(([code, fix]) => [code, byFix(fix)])),
   EmptyUnownedBlock: deleteEmpty,
   UnfinishedAffinity: affinities.finishClaim,
+  ForeignAffinitySize: affinities.deleteDangling,
   DanglingAffinity: affinities.deleteDangling,
   ContradictingAffinity: affinities.deleteContradicting,
   BlockWithoutAffinity: affinities.addRow,

@@ -2,9 +2,9 @@
 import { affinityLabels, affinityName } from "../../api/names.ts";
 import type { BlockAffinity, IPAMBlock } from "../../api/v3.ts";
 import { isConfirmed } from "../../ipam/affinity.ts";
-import { canonicalCidr } from "../../net/cidr.ts";
+import { canonicalCidr, parseCidr } from "../../net/cidr.ts";
 import { family, nameOf, type Report } from "../finding.ts";
-import type { Inventory } from "../inventory.ts";
+import { type Inventory, poolTouching } from "../inventory.ts";
 import { repair } from "../mend.ts";
 import { isOwner, rowOwnerText } from "../owners.ts";
 
@@ -17,6 +17,15 @@ const codes = {
     means:
       "A claim or a release was cut off. The node puts it right at its next allocation; of a node that is gone, nobody " +
       "does, and the range stays taken.",
+    mend: repair,
+    moving: true,
+  },
+  ForeignAffinitySize: {
+    severity: "warning",
+    title: "An affinity has another size than its pool's blocks",
+    means:
+      "No block is created for it, and older versions of Calico create one of the wrong size. Until it is deleted it counts " +
+      "towards its node's limit. Its pool was created again with another block size.",
     mend: repair,
     moving: true,
   },
@@ -79,7 +88,9 @@ export const affinities = family<Code>({
     const blocks = new Map(inventory.blocks.map((block) => [rangeText(block), block]));
     const nodes = inventory.snapshot.nodes && new Set(inventory.snapshot.nodes.map(({ name }) => name));
     for (const row of inventory.affinities) {
-      ownership(row, blocks.get(rangeText(row)), nodes, report);
+      const block = blocks.get(rangeText(row));
+      if (block === undefined && isForeign(row, inventory)) foreign(row, inventory, report);
+      else ownership(row, block, nodes, report);
       bookkeeping(row, report);
     }
     blocksWithoutRow(inventory, report);
@@ -105,6 +116,20 @@ function ownership(
   } else if (owner.startsWith("host:") && nodes && !nodes.has(node)) {
     say("AffinityOfGoneNode", `node ${node} owns ${cidr}, and there is no such node`);
   }
+}
+
+/** A pool covers it, and has blocks of another size. Outside of pools nothing says which size is right. */
+function isForeign({ spec }: BlockAffinity, inventory: Inventory): boolean {
+  const range = parseCidr(spec.cidr);
+  const pool = range && poolTouching(inventory, range);
+  return pool !== undefined && pool.blockSize !== range!.prefix;
+}
+
+function foreign(row: BlockAffinity, inventory: Inventory, report: Report<Code>): void {
+  const { cidr, node } = row.spec;
+  const { name, blockSize } = poolTouching(inventory, parseCidr(cidr)!)!;
+  const message = `${rowOwnerText(row)} claims ${cidr}, and blocks of pool "${name}" are /${blockSize}; there is no such block`;
+  report("ForeignAffinitySize", nameOf(row), message, { node });
 }
 
 function bookkeeping(row: BlockAffinity, report: Report<Code>): void {

@@ -3,9 +3,8 @@
 import { poolProblems } from "../../api/pool-problems.ts";
 import { parseSelector } from "../../api/selector.ts";
 import type { IPPool } from "../../api/v3.ts";
-import type { Pool } from "../../ipam/pools.ts";
 import { parseAddress } from "../../net/address.ts";
-import { overlaps, parseCidr } from "../../net/cidr.ts";
+import { parseCidr } from "../../net/cidr.ts";
 import { family, nameOf, type Report } from "../finding.ts";
 import { edit } from "../mend.ts";
 
@@ -23,7 +22,9 @@ const codes = {
   OverlappingPools: {
     severity: "critical",
     title: "Two pools have an address in common",
-    means: "An address belongs to the pool that is found first: blocks of the other one are not looked up rightly.",
+    means:
+      "Calico accepts one of them: the one that was allocatable first, then the older one, then the first by name. Nothing " +
+      "is allocated from the other.",
     mend: edit,
   },
   InvalidReservation: {
@@ -39,10 +40,11 @@ export const pools = family<Code>({
   codes,
   look({ snapshot, pools: parsed }, report) {
     for (const pool of snapshot.pools) invalid(pool, report);
-    for (const [pool, other] of pairs(parsed)) {
-      if (overlaps(pool.cidr, other.cidr)) {
-        report("OverlappingPools", nameOf(other.source), `${other.source.spec.cidr} overlaps pool "${pool.name}"`);
-      }
+    for (const { source, overlappedBy } of parsed) {
+      if (overlappedBy === undefined) continue;
+      const { name, source: winner } = overlappedBy;
+      const overlap = `${source.spec.cidr} overlaps pool "${name}" (${winner.spec.cidr}), which was accepted before it`;
+      report("OverlappingPools", nameOf(source), `${overlap}: nothing is allocated from it`);
     }
     for (const reservation of snapshot.reservations) {
       for (const entry of reservation.spec.reservedCIDRs ?? []) {
@@ -69,8 +71,4 @@ function selectorProblem(text = ""): string | undefined {
   } catch (error) {
     return (error as Error).message;
   }
-}
-
-function pairs(all: readonly Pool[]): [Pool, Pool][] {
-  return all.flatMap((one, index) => all.slice(index + 1).map((other): [Pool, Pool] => [one, other]));
 }

@@ -10,6 +10,7 @@ import { apiGroups } from "../../src/datastore/flavours.ts";
 import { type ConfigViolation, configViolations, effectiveConfig } from "../../src/ipam/config.ts";
 import { type DriftVerdict, judgeDrift, NO_DRIFT } from "./drift.ts";
 import type { Outcome } from "./reasons.ts";
+import { notServed, unservedFields } from "./served.ts";
 import type { Surroundings } from "./surroundings.ts";
 import {
   changesOf,
@@ -140,7 +141,10 @@ function enforce(situation: Situation): Decision {
   const { installation, stored, surroundings, now } = situation;
   const unserved = unservedFields(installation, surroundings);
   const windows = windowsProblem(situation);
-  const impossible = new Set<IpamField>([...unserved, ...(windows ? (["strictAffinity"] as const) : [])]);
+  const impossible = new Set<IpamField>([
+    ...unserved.map(({ field }) => field),
+    ...(windows ? (["strictAffinity"] as const) : []),
+  ]);
   const possible = differences(installation, stored?.spec).filter(({ field }) => !impossible.has(field));
   const drift = judgeDrift(installation, possible, stored, now);
   const written = possible.filter(({ field }) => !drift.suspended.some(({ name }) => name === field));
@@ -177,23 +181,6 @@ function describeBroken(broken: readonly ConfigViolation[], installation: Instal
   if (unmanaged.length === 0) return rules;
   const paths = unmanaged.map((field) => `spec.ipam.${field}`).join(" and ");
   return `${rules}. Not managed by this Installation and at fault in the stored IPAMConfiguration: ${unmanaged.join(", ")}; set ${paths} here, or change it there`;
-}
-
-function unservedFields(installation: Installation, { servedFields }: Surroundings): IpamField[] {
-  if (!servedFields) return [];
-  return managedFields(installation)
-    .map(([field]) => field)
-    .filter((field) => !servedFields.has(field));
-}
-
-function notServed(fields: readonly IpamField[], { datastore }: Surroundings): Outcome | undefined {
-  if (fields.length === 0) return undefined;
-  return {
-    reason: "FieldNotServed",
-    message:
-      `the installed CRD of ${datastore.apiGroup} does not know ${fields.join(", ")} and would drop it in silence, so it is not ` +
-      `written. Upgrade Calico's CRDs, or take ${fields.map((field) => `spec.ipam.${field}`).join(", ")} out of the Installation`,
-  };
 }
 
 function windowsProblem({ installation, stored, surroundings }: Situation): Outcome | undefined {

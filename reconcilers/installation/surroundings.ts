@@ -27,6 +27,8 @@ export interface Surroundings {
   readonly datastore: { readonly apiGroup: string; readonly chosenBy: string };
   /** Fields of the configuration's spec that the served CRD knows; undefined where that cannot be seen (all assumed). */
   readonly servedFields: ReadonlySet<string> | undefined;
+  /** Fields of `spec.attributes[]` that the served IPAMBlock CRD knows; undefined as above. */
+  readonly servedAttributes: ReadonlySet<string> | undefined;
   readonly nodes: readonly NodeFacts[];
   readonly pools: readonly IPPool[];
   /** Calico's datastore lock: `ClusterInformation` `default` with `datastoreReady: false`. */

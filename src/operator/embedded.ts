@@ -175,6 +175,7 @@ function surroundingsOf(pools: readonly IPPool[]): Surroundings {
   return {
     datastore: { apiGroup: "embedded", chosenBy: "Embedded: no cluster is used" },
     servedFields: undefined,
+    servedAttributes: undefined,
     nodes: [],
     pools,
     datastoreLocked: false,

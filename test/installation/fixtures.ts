@@ -63,6 +63,16 @@ export function newerConfigurationCrd(generation: Generation, field: string): ob
   return crd;
 }
 
+/** The blocks' CRD; without `field` of a block's entries, as an older release had it. */
+export function blockCrd(generation: Generation, field?: string): object {
+  const file = generation === "v1" ? "v1/crd.projectcalico.org_ipamblocks" : "v3/projectcalico.org_ipamblocks";
+  const crd = parse(readFileSync(join(import.meta.dirname, `../../crds/${file}.yaml`), "utf8"));
+  for (const { schema } of crd.spec.versions) {
+    if (field) delete schema.openAPIV3Schema.properties.spec.properties.attributes.items.properties[field];
+  }
+  return crd;
+}
+
 export function configurationCrd(generation: Generation) {
   const file = generation === "v1" ? "v1/crd.projectcalico.org_ipamconfigs" : "v3/projectcalico.org_ipamconfigurations";
   return parse(readFileSync(join(import.meta.dirname, `../../crds/${file}.yaml`), "utf8"));

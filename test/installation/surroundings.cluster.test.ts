@@ -6,6 +6,7 @@ import { recordUsage } from "../support/audit-usage.ts";
 import { type RunningOperator, startOperator, untilReady } from "../support/operator-process.ts";
 import {
   apiOf,
+  blockCrd,
   calicoInstallationCrd,
   clusterInformationCrd,
   configurationCrd,
@@ -70,6 +71,24 @@ describe.each(["v1", "v3"] as const)("a cluster with more on it, %s", (generatio
     await user.apply(configurationCrd(generation), ["--server-side", "--force-conflicts"]);
     await succeeded();
     await expect.poll(async () => (await user.spec())?.ipCooldownSeconds).toBe(90);
+  });
+
+  it("FieldNotServed, TRY-08: blocks that cannot say when an address was released get no cooldown", async () => {
+    await user.enforce({ strictAffinity: true, maxBlocksPerHost: 7, ipCooldownSeconds: 0 });
+    await expect.poll(async () => (await user.spec())?.ipCooldownSeconds ?? 0).toBe(0);
+    await user.apply(blockCrd(generation, "releasedAt"), ["--server-side", "--force-conflicts"]);
+    await user.enforce({ strictAffinity: true, maxBlocksPerHost: 8, ipCooldownSeconds: 90 });
+    await stalled("FieldNotServed");
+    expect(await user.message()).toMatch(
+      /ipamblocks\.\S*projectcalico\.org does not know spec\.attributes\[\]\.releasedAt/,
+    );
+    expect((await user.spec())?.ipCooldownSeconds ?? 0).toBe(0);
+    expect((await user.spec())?.maxBlocksPerHost).toBe(8);
+    await user.apply(blockCrd(generation), ["--server-side", "--force-conflicts"]);
+    await succeeded();
+    await expect.poll(async () => (await user.spec())?.ipCooldownSeconds).toBe(90);
+    await user.enforce({ strictAffinity: true, maxBlocksPerHost: 7, ipCooldownSeconds: 90 });
+    await succeeded();
   });
 
   it("CFG-10: a field of a newer CRD that this version does not know survives", async () => {

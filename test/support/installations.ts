@@ -64,6 +64,7 @@ export function theSurroundings(more: Partial<Surroundings> = {}): Surroundings 
   return {
     datastore: { apiGroup: "projectcalico.org/v3", chosenBy: "Discovery" },
     servedFields: undefined,
+    servedAttributes: undefined,
     nodes: [],
     pools: [],
     datastoreLocked: false,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../api/meta.ts";
-import { datastoreLocked, foreignIpam, nodeFacts, servedFields, slimNode } from "./facts.ts";
+import { datastoreLocked, foreignIpam, nodeFacts, servedAttributes, servedFields, slimNode } from "./facts.ts";
 
 const object = (kind: string, more: Partial<KubeObject>): KubeObject => ({
   apiVersion: "v1",
@@ -75,5 +75,20 @@ describe("served fields", () => {
     ["no schema", object("CustomResourceDefinition", {}), "v1"],
   ])("cannot be seen: %s", (_, crd, version) => {
     expect(servedFields(crd, version)).toBeUndefined();
+  });
+  test("of a block's entries are those of spec.attributes[]", () => {
+    const entries = { type: "array", items: { properties: { handle_id: {}, secondary: {} } } };
+    const found = servedAttributes(definition({ properties: { attributes: entries } }), "v1");
+    expect([...(found ?? [])]).toEqual(["handle_id", "secondary"]);
+  });
+  test.each([
+    ["no entries", { properties: {} }],
+    [
+      "entries keep anything",
+      { properties: { attributes: { items: { "x-kubernetes-preserve-unknown-fields": true } } } },
+    ],
+    ["blocks keep anything", { "x-kubernetes-preserve-unknown-fields": true }],
+  ])("of a block's entries cannot be seen: %s", (_, spec) => {
+    expect(servedAttributes(definition(spec), "v1")).toBeUndefined();
   });
 });

@@ -46,6 +46,7 @@ export function foreignIpam(installations: readonly KubeObject[]): string | unde
 }
 
 interface JsonSchema {
+  readonly items?: JsonSchema;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
 }
@@ -55,8 +56,21 @@ interface DefinitionSpec {
 
 /** Fields of `spec` that a definition's version keeps; undefined where it keeps anything, or cannot be seen. */
 export function servedFields(definition: KubeObject, version: string): ReadonlySet<string> | undefined {
+  return fieldsOf(specOf(definition, version));
+}
+
+/** The same of `spec.attributes[]`, the entries of a block. */
+export function servedAttributes(definition: KubeObject, version: string): ReadonlySet<string> | undefined {
+  const spec = specOf(definition, version);
+  return fieldsOf(spec) && fieldsOf(spec?.properties?.["attributes"]?.items);
+}
+
+function specOf(definition: KubeObject, version: string): JsonSchema | undefined {
   const { versions } = (definition.spec ?? {}) as DefinitionSpec;
-  const spec = versions?.find(({ name }) => name === version)?.schema?.openAPIV3Schema?.properties?.["spec"];
-  if (spec?.properties === undefined || spec["x-kubernetes-preserve-unknown-fields"]) return undefined;
-  return new Set(Object.keys(spec.properties));
+  return versions?.find(({ name }) => name === version)?.schema?.openAPIV3Schema?.properties?.["spec"];
+}
+
+function fieldsOf(schema: JsonSchema | undefined): ReadonlySet<string> | undefined {
+  if (schema?.properties === undefined || schema["x-kubernetes-preserve-unknown-fields"]) return undefined;
+  return new Set(Object.keys(schema.properties));
 }

@@ -15,7 +15,7 @@ import { installationResource, resources } from "../../api/resources.ts";
 import type { IPPool } from "../../api/v3.ts";
 import { isKubeError, type KubeClient, type ResourceType } from "../../kube/types.ts";
 import { blockedBy, notInstalled } from "./blocked.ts";
-import { datastoreLocked, foreignIpam, nodeFacts, servedFields, slimNode } from "./facts.ts";
+import { datastoreLocked, foreignIpam, nodeFacts, servedAttributes, servedFields, slimNode } from "./facts.ts";
 import { CRD_TYPE, createServedKinds, type ServedKinds, type WatchedKind } from "./served-kinds.ts";
 
 export type Generation = "v1" | "v3";
@@ -71,6 +71,9 @@ export function watchCluster(options: ClusterWatchOptions): ClusterWatch {
   return new Watch(options);
 }
 
+/** Kinds that store what a setting needs: their definitions say which fields are kept. */
+type SchemaKind = "IPAMConfiguration" | "IPAMBlock";
+
 /** Kinds of the chosen API group. */
 interface GroupKinds {
   readonly configuration: WatchedKind<KubeObject>;
@@ -89,6 +92,7 @@ class Watch implements ClusterWatch {
   #choosing: Promise<void> | undefined;
   #choiceError: unknown;
   #servedFields: ReadonlySet<string> | undefined;
+  #servedAttributes: ReadonlySet<string> | undefined;
   #fieldsKnown = false;
   #toldBlocked = "";
   choice: GroupChoice | undefined;
@@ -148,6 +152,7 @@ class Watch implements ClusterWatch {
         chosenBy: choice?.chosenBy ?? "Not chosen yet",
       },
       servedFields: this.#servedFields,
+      servedAttributes: this.#servedAttributes,
       nodes: this.#facts(),
       pools: this.#pools(),
       datastoreLocked: datastoreLocked(this.#group?.information.get("default")),
@@ -227,30 +232,45 @@ class Watch implements ClusterWatch {
   }
 
   async #definitionChanged(name: string): Promise<void> {
+    const { choice } = this;
+    if (choice && name === definitionOf(choice.generation, "IPAMBlock")) return this.#schemaChanged();
     if (name !== definitionOf("v1") && name !== definitionOf("v3")) return;
     if (this.choice === undefined) return this.kinds.refresh();
     // The choice stays; the roles cover every group that is served.
     if (name !== definitionOf(this.choice.generation)) return this.#options.onServed();
+    await this.#schemaChanged();
+  }
+
+  async #schemaChanged(): Promise<void> {
     await this.#readServedFields();
     this.#options.onChange();
   }
 
-  /** An API that an aggregated server serves has no definition: all fields are then assumed. */
   async #readServedFields(): Promise<void> {
-    const { client, signal, log } = this.#options;
-    const generation = this.choice!.generation;
-    const name = definitionOf(generation);
-    try {
-      const definition = this.kinds.definition(name) && (await client.get<KubeObject>(CRD_TYPE, name, { signal }));
-      this.#servedFields = definition
-        ? servedFields(definition, resources.IPAMConfiguration[generation].version)
-        : undefined;
-    } catch (error) {
-      if (signal.aborted) return;
-      this.#servedFields = undefined;
-      log.warn({ error }, `Cannot read the definition ${name}; all fields are taken to be served`);
-    }
+    const { generation } = this.choice!;
+    const [configuration, block] = await Promise.all([
+      this.#readDefinition("IPAMConfiguration", generation),
+      this.#readDefinition("IPAMBlock", generation),
+    ]);
+    if (this.#options.signal.aborted) return;
+    const { version } = resources.IPAMConfiguration[generation];
+    this.#servedFields = configuration && servedFields(configuration, version);
+    this.#servedAttributes = block && servedAttributes(block, version);
     this.#fieldsKnown = true;
+  }
+
+  /** An API that an aggregated server serves has no definition: all fields are then assumed. */
+  async #readDefinition(kind: SchemaKind, generation: Generation): Promise<KubeObject | undefined> {
+    const { client, signal, log } = this.#options;
+    const name = definitionOf(generation, kind);
+    try {
+      if (this.kinds.definition(name) === undefined) return undefined;
+      return await client.get<KubeObject>(CRD_TYPE, name, { signal });
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      log.warn({ error }, `Cannot read the definition ${name}; all fields are taken to be served`);
+      return undefined;
+    }
   }
 
   /** Kubelets write their Node every few minutes; only a changed fact is worth a look. */
@@ -279,7 +299,7 @@ function groupVersion(generation: Generation): string {
   const { group, version } = resources.IPAMConfiguration[generation];
   return `${group}/${version}`;
 }
-function definitionOf(generation: Generation): string {
-  const { plural, group } = resources.IPAMConfiguration[generation];
+function definitionOf(generation: Generation, kind: SchemaKind = "IPAMConfiguration"): string {
+  const { plural, group } = resources[kind][generation];
   return `${plural}.${group}`;
 }

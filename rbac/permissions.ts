@@ -135,8 +135,13 @@ export const permissions: Readonly<Record<Role, readonly Grant[]>> = {
     {
       on: [CRDS],
       verbs: ["get"],
-      names: ["ipamconfigs.crd.projectcalico.org", "ipamconfigurations.projectcalico.org"],
-      why: "Sees which fields the served configuration has: an older CRD drops the others in silence.",
+      names: [
+        "ipamconfigs.crd.projectcalico.org",
+        "ipamconfigurations.projectcalico.org",
+        "ipamblocks.crd.projectcalico.org",
+        "ipamblocks.projectcalico.org",
+      ],
+      why: "Sees which fields the served configuration and blocks have: an older CRD drops the others in silence.",
     },
     {
       on: [{ group: "operator.tigera.io", resource: "installations" }],

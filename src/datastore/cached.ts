@@ -182,6 +182,10 @@ class WatchFedDatastore implements CachedDatastore {
     return this.#written(object, this.#store.update<K>(object, options));
   }
 
+  rehearse<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {
+    return this.#store.rehearse?.<K>(object, options) ?? Promise.resolve(object);
+  }
+
   updateStatus(object: Stored<"Installation">, options?: CallOptions): Promise<Stored<"Installation">> {
     return this.#written<"Installation">(object, this.#store.updateStatus(object, options));
   }

@@ -168,6 +168,8 @@ export interface Datastore {
    * @throws DatastoreError Conflict (someone wrote in between), NotFound (gone, or replaced under another UID), Invalid
    */
   update<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>>;
+  /** What {@link update} would store, without storing it. Absent: every field is stored as it is given. */
+  rehearse?<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>>;
   /** Replaces only the status; the spec stays as it is stored. Installation only. */
   updateStatus(object: Installation, options?: CallOptions): Promise<Installation>;
   /**

@@ -5,7 +5,7 @@
 import type { Installation } from "../api/installation.ts";
 import type { KubeObject } from "../api/meta.ts";
 import { type Glance, glance, named } from "../kube/glance.ts";
-import type { KubeClient } from "../kube/types.ts";
+import type { KubeClient, WriteOptions } from "../kube/types.ts";
 import {
   type CallOptions,
   type Datastore,
@@ -105,6 +105,14 @@ class KubernetesDatastore implements Datastore {
   }
 
   update<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {
+    return this.#update(object, { ...options });
+  }
+
+  rehearse<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {
+    return this.#update(object, { ...options, dryRun: true });
+  }
+
+  #update<K extends Kind>(object: Stored<K>, options: WriteOptions): Promise<Stored<K>> {
     return this.#call(object.kind as K, object.metadata.name, async ({ resource, read, write }) => {
       revisionOf(object);
       const wire = write(withOwnLabels(withoutManagers(object)));

@@ -2,11 +2,11 @@
 import { availableParallelism } from "node:os";
 import { cutHandle } from "../api/names.ts";
 import type { IPAMBlock, IPAMHandle } from "../api/v3.ts";
-import type { CallOptions } from "../datastore/datastore.ts";
+import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
 import { type Address, formatAddress } from "../net/address.ts";
 import { type Cidr, formatCidr } from "../net/cidr.ts";
 import { rememberPartial } from "./assignments.ts";
-import { addressAt, addressFrom, collect, isEmpty, ordinalOf, rangeOf, sequenceAt } from "./block.ts";
+import { addressAt, addressFrom, collect, isEmpty, ordinalOf, rangeOf, sequenceAt, withSpec } from "./block.ts";
 import { ordinalsOfHandle, type ReleaseRequest, release, releaseHandle } from "./block-changes.ts";
 import { problemOf } from "./block-problem.ts";
 import {
@@ -23,6 +23,7 @@ import { settle } from "./deselected.ts";
 import { isIpamError } from "./errors.ts";
 import { deleteBlock } from "./give-up.ts";
 import { findHandle, lowerHandles, noSuchHandle } from "./handle.ts";
+import { keepsCooldown, stores } from "./kept-fields.ts";
 import { rangesOf } from "./lookup.ts";
 import { rangeHolding } from "./overlap.ts";
 import { blockOf, poolFor, poolsOf } from "./pools.ts";
@@ -215,10 +216,11 @@ async function sureOf<T>(
 
 /** Computes a change and writes it, anew from what is stored whenever someone else was first; undefined: no block. */
 async function changeBlock<C extends Change>(
-  { context, options, cooldownSeconds }: Releasing,
+  releasing: Releasing,
   cidr: Cidr,
   change: (loaded: LoadedBlock) => C,
 ): Promise<C | undefined> {
+  const { context, options, cooldownSeconds } = releasing;
   const look = async (how: CallOptions) => {
     const loaded = await found(loadBlock(context, cidr, cooldownSeconds, how));
     return loaded && { loaded, changed: change(loaded) };
@@ -227,13 +229,36 @@ async function changeBlock<C extends Change>(
     const looked = await sureOf(context, options, look, ({ changed }) => changed.ordinals.length > 0);
     if (!looked || looked.changed.ordinals.length === 0) return looked?.changed;
     const { loaded, changed } = looked;
-    const block = collect(changed.block, cooldownSeconds, context.clock());
+    const block = await cooledDown(releasing, changed.block);
     if (isEmpty(block) && !block.spec.affinity) await deleteBlock(context, loaded.stored, options);
-    else await writeBlock(context, block, options);
+    else await writeReleased(releasing, block);
     return { ...changed, block };
   };
   const what = `releasing addresses of block ${formatCidr(cidr)}`;
   return retryLostRaces(attempt, { what, lost: ["Conflict", "NotFound"], ...options });
+}
+
+/** The block with what is free freed: at once, where the server would forget since when it cools down. */
+async function cooledDown({ context, options, cooldownSeconds }: Releasing, block: IPAMBlock): Promise<IPAMBlock> {
+  const cooling = collect(block, cooldownSeconds, context.clock());
+  return (await keepsCooldown(context, cooling, options)) ? cooling : collect(block, 0, context.clock());
+}
+
+/** A CRD that was replaced by an older one meanwhile shows in the answer: what it forgot is freed by one more write. */
+async function writeReleased({ context, options }: Releasing, block: IPAMBlock): Promise<void> {
+  const stored = await writeBlock(context, block, options);
+  if (stores(context, block, stored)) return;
+  const { sequenceNumber } = stored.spec;
+  const freed = withSpec(collect(block, 0, context.clock()), sequenceNumber === undefined ? {} : { sequenceNumber });
+  try {
+    await writeBlock(context, { ...freed, metadata: stored.metadata }, options);
+  } catch (error) {
+    if (!isDatastoreError(error, "Conflict", "NotFound")) throw error;
+    const { name } = block.metadata;
+    context.warn(
+      `IPAMBlock "${name}": addresses that were released stay allocated, to nobody: ipamctl check names them`,
+    );
+  }
 }
 
 /**

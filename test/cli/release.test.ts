@@ -14,6 +14,25 @@ const json = (...args: string[]) => ["release", ...args, "-o", "json"];
 /** What `check` still tells. */
 const expectedOf = (leaked: readonly string[]) => leaked.map((address) => `LeakedAddress ${address}`);
 
+describe("an entry that says nothing, left where a CRD dropped the time of a release", () => {
+  it("is found by check, and freed by who says so", async () => {
+    const address = "10.0.0.2";
+    const blocks = sound.blocks.map((block) => {
+      const { spec } = block;
+      if (spec.cidr !== "10.0.0.0/30") return block;
+      const allocations = spec.allocations.with(2, spec.attributes.length);
+      const unallocated = spec.unallocated.filter((ordinal) => ordinal !== 2);
+      return { ...block, spec: { ...spec, allocations, unallocated, attributes: [...spec.attributes, {}] } };
+    });
+    const site = await siteOf({ ...sound, blocks });
+    expect((await site.findings()).map((found) => `${found.code} ${found.address}`)).toEqual([
+      `UnknownOwner ${address}`,
+    ]);
+    expect(rowsOf(await site.run(json(address, "--even-in-use")))).toEqual([`done release ${address}`]);
+    expect(await site.codes()).toEqual([]);
+  });
+});
+
 describe("which addresses", () => {
   it.each([
     ["an address", ["10.0.0.4"], ["done release 10.0.0.4"]],

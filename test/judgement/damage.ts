@@ -76,6 +76,7 @@ export const DAMAGES: readonly Damage[] = [
     "no attributes",
     onMore({ handle_id: "by-hand" }, withHandles(handle("by-hand", { "10.0.0.0/30": 1 }))),
   ],
+  ["UnknownOwner", "neither handle nor attributes: an older version's release whose time the CRD dropped", onMore({})],
   [
     "UnknownOwner",
     "a VM that does not run",

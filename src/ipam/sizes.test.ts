@@ -5,6 +5,8 @@ import { errorOf, type World, world } from "../../test/support/ipam.ts";
 import { block } from "../../test/support/ipam-data.ts";
 import { affinityLabels } from "../api/names.ts";
 import type { BlockAffinitySpec } from "../api/v3.ts";
+import { cachedDatastore } from "../datastore/cached.ts";
+import type { Ipam } from "./client.ts";
 
 const ask = { num4: 1, intendedUse: "Workload" } as const;
 const owner = (host: string) => ({ affinityType: "host", host }) as const;
@@ -83,7 +85,8 @@ describe("TRY-02: two sizes over one range", () => {
       () => assign("host-b"),
       async () => {
         const [pool] = await w.all("IPPool");
-        await w.store.update({ ...pool!, spec: { ...pool!.spec, blockSize: 26 } });
+        await w.store.delete(pool!);
+        await w.put("IPPool", "pool0", { ...pool!.spec, blockSize: 26 });
         await assign("host-a");
       },
     );
@@ -131,35 +134,45 @@ describe("TRY-02: two sizes over one range", () => {
   });
 });
 
-describe("TRY-03: two sizes stored already", () => {
-  const overlapped = async () => {
-    const w = await world({ pools: [["10.0.0.0/28", 29]], blockOrder: () => 0n });
-    for (const [host, cidr] of [
+describe("TRY-03: two sizes stored already, and all blocks at hand", () => {
+  /** A process with a cache on two blocks that overlap. */
+  const overlapped = async (work: (ipam: Ipam) => Promise<void>) => {
+    await using w = await world({ pools: [["10.0.0.0/28", 29]] });
+    const blocks = [
       ["n1", "10.0.0.0/28"],
       ["n2", "10.0.0.0/29"],
-    ] as const) {
+    ] as const;
+    for (const [host, cidr] of blocks) {
       await putAffinity(w, host, cidr);
       await w.store.create(block(cidr, { affinity: `host:${host}` }));
     }
-    return w;
+    const end = new AbortController();
+    const datastore = cachedDatastore({ ...w.watched, close: async () => {} }, { signal: end.signal });
+    await datastore.synced();
+    await work(w.openIpam({ datastore, blockOrder: () => 0n })).finally(async () => {
+      end.abort();
+      await datastore.close();
+    });
   };
 
   test("what both cover is allocated from neither", async () => {
-    await using w = await overlapped();
-    const first = await w.ipam.autoAssign({ ...ask, hostname: "n1", num4: 16 });
-    const second = await w.ipam.autoAssign({ ...ask, hostname: "n2", num4: 16 });
-    expect(first.v4?.ips).toEqual(Array.from({ length: 8 }, (_, index) => `10.0.0.${index + 8}/28`));
-    expect(first.v4?.msgs.join()).toContain("10.0.0.0/28");
-    expect(second.v4?.ips).toEqual([]);
+    await overlapped(async (ipam) => {
+      const first = await ipam.autoAssign({ ...ask, hostname: "n1", num4: 16 });
+      const second = await ipam.autoAssign({ ...ask, hostname: "n2", num4: 16 });
+      expect(first.v4?.ips).toEqual(Array.from({ length: 8 }, (_, index) => `10.0.0.${index + 8}/28`));
+      expect(first.v4?.msgs.join()).toContain("10.0.0.0/28");
+      expect(second.v4?.ips).toEqual([]);
+    });
   });
 
   test("one particular address of both is refused, and the other block named", async () => {
-    await using w = await overlapped();
-    for (const hostname of ["n1", "n2", "n3"]) {
-      const error = await errorOf(w.ipam.assignIP({ ip: "10.0.0.1", hostname }));
-      expect(error).toMatchObject({ code: "BlockOverlap", message: expect.stringMatching(/10\.0\.0\.0\/2[89]/) });
-    }
-    await w.ipam.assignIP({ ip: "10.0.0.12", hostname: "n1" });
+    await overlapped(async (ipam) => {
+      for (const hostname of ["n1", "n2", "n3"]) {
+        const error = await errorOf(ipam.assignIP({ ip: "10.0.0.1", hostname }));
+        expect(error).toMatchObject({ code: "BlockOverlap", message: expect.stringMatching(/10\.0\.0\.0\/2[89]/) });
+      }
+      await ipam.assignIP({ ip: "10.0.0.12", hostname: "n1" });
+    });
   });
 });
 

@@ -112,11 +112,9 @@ describe.each([
     })();
     await cluster.restoreEtcd(file, restore);
     const givenUnnoticed = given.length;
-    const ready = performance.now();
     const stale = async () => [...(await handlesSeen(reader.datastore))].filter((h) => [...lost.values()].includes(h!));
     await expect.poll(stale, { timeout: NOTICED_MS, interval: 100 }).toEqual([]);
     await expect.poll(() => given.length - givenUnnoticed, { timeout: 20_000 }).toBeGreaterThan(5);
-    expect(performance.now() - ready).toBeLessThan(3 * NOTICED_MS);
     if (restore === PLAINLY.restore) expect(reader.wentBack).toHaveLength(1);
 
     const after = new Map([...(await takeMany(reader, HOSTS[0], 20)), ...(await takeMany(reader, HOSTS[2], 20))]);

@@ -49,6 +49,7 @@ const CLUSTER_INFORMATION = { calico: "clusterinformations" } as const;
 const NODES = { group: "", resource: "nodes" } as const;
 const PODS = { group: "", resource: "pods" } as const;
 const NAMESPACES = { group: "", resource: "namespaces" } as const;
+const CALICO_INSTALLATIONS = { group: "operator.tigera.io", resource: "installations" } as const;
 const LEASES = { group: "coordination.k8s.io", resource: "leases" } as const;
 const RBAC = [
   { group: "rbac.authorization.k8s.io", resource: "clusterroles" },
@@ -108,6 +109,11 @@ const viewer: readonly Grant[] = [
     verbs: ["list"],
     why: "Sees whether the datastore is ready, and who collects leaked addresses.",
   },
+  {
+    on: [CALICO_INSTALLATIONS],
+    verbs: ["list"],
+    why: "Sees whether the cluster's addresses are Calico's to manage.",
+  },
   findData,
 ];
 
@@ -144,7 +150,7 @@ export const permissions: Readonly<Record<Role, readonly Grant[]>> = {
       why: "Sees which fields the served configuration and blocks have: an older CRD drops the others in silence.",
     },
     {
-      on: [{ group: "operator.tigera.io", resource: "installations" }],
+      on: [CALICO_INSTALLATIONS],
       verbs: ["list", "watch"],
       why: "Leaves a cluster alone whose addresses Calico does not manage.",
     },

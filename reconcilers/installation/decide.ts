@@ -3,6 +3,7 @@
  * speaks ends it. A check never writes; it says what would be written and why, or why nothing is.
  */
 
+import { foreignIpamText } from "../../src/api/calico-installation.ts";
 import { ownerOf } from "../../src/api/configuration-owner.ts";
 import type { Installation, IpamField, IpamSettings } from "../../src/api/installation.ts";
 import type { IPAMConfiguration } from "../../src/api/v3.ts";
@@ -75,11 +76,7 @@ const blocked: Check = ({ surroundings }) =>
 const notApplicable: Check = ({ surroundings: { foreignIpam } }) =>
   foreignIpam === undefined
     ? undefined
-    : nothing(
-        "NotApplicable",
-        `the Calico operator's Installation sets spec.cni.ipam.type: ${foreignIpam}, so Calico's IPAM hands out no ` +
-          "addresses on this cluster; nothing is written",
-      );
+    : nothing("NotApplicable", `${foreignIpamText(foreignIpam)}; nothing is written`);
 
 /** Tells what Enforce would do, by deciding it. */
 const observed: Check = (situation) => {

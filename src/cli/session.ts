@@ -45,6 +45,8 @@ export interface Session extends Io {
   told(text: string): string;
   /** Tells the user something on standard error. */
   say(text: string): void;
+  /** The same, once for each text: what is so at every look. */
+  warn(text: string): void;
 }
 
 /** Options that a session is made from, as the flags give them. */
@@ -55,10 +57,16 @@ export interface SessionOptions extends PlaceOptions {
 
 export function createSession(io: Io, program: string, options: SessionOptions): Session {
   const say = (text: string) => void io.stderr.write(`${visible(text)}\n`);
+  const warned = new Set<string>();
+  const warn = (text: string) => {
+    if (!warned.has(text)) say(text);
+    warned.add(text);
+  };
   return {
     ...io,
     program,
     say,
+    warn,
     told: (text) => toldText(text, program, options),
     snapshot: async () => {
       const [{ choosePlace }, { takeSnapshot }, { createProgress }] = await Promise.all([
@@ -70,7 +78,11 @@ export function createSession(io: Io, program: string, options: SessionOptions):
       const place = choosePlace(options, { env: io.env });
       const take = io.take ?? takeSnapshot;
       const snapshot = await take(place, { ...io, progress: progress.report }).finally(progress.end);
-      for (const { part, reason } of snapshot.unread) say(`not looked at: ${part} (${reason})`);
+      if (snapshot.foreignIpam !== undefined) {
+        const { foreignWarning } = await import("../api/calico-installation.ts");
+        warn(foreignWarning(snapshot.foreignIpam));
+      }
+      for (const { part, reason } of snapshot.unread) warn(`not looked at: ${part} (${reason})`);
       for (const { kind, name, reason } of snapshot.malformed) say(`${kind} "${name}" cannot be read: ${reason}`);
       return snapshot;
     },
@@ -79,7 +91,7 @@ export function createSession(io: Io, program: string, options: SessionOptions):
         import("./place.ts"),
         import("./writing/workplace.ts"),
       ]);
-      return openWorkplace(choosePlace(options, { env: io.env }), { ...io, say });
+      return openWorkplace(choosePlace(options, { env: io.env }), { ...io, say: warn });
     },
     print: async (output) => {
       const { printed } = await import("./output.ts");

@@ -72,10 +72,14 @@ export const READ_FLAGS: readonly FlagRow[] = [
   { group: WHERE, flags: "--bundle <FILE>", help: "A bundle, and no cluster." },
 ];
 
+/** What every verb that changes something has `--force` for. */
+export const FORCE = "Write also where the cluster's IPAM is not Calico's.";
+
 /** For verbs that change something. */
 export const WRITE_FLAGS: readonly FlagRow[] = [
   { flags: "--dry-run", help: "Show what would be done, and do nothing." },
   { flags: "-y, --yes", help: "Do not ask." },
+  { flags: "--force", help: FORCE },
   ...PLACE_FLAGS,
   { flags: "--bundle <FILE>", help: "Refused: a bundle is a copy.", hidden: true },
 ];

@@ -39,6 +39,8 @@ export interface Snapshot {
   readonly services?: readonly ServiceFacts[];
   readonly clusterInformation?: ClusterInformationFacts;
   readonly controllers?: ControllersFacts;
+  /** The IPAM that Calico's operator is told to use where that is not Calico's: it gives out no addresses then. */
+  readonly foreignIpam?: string;
   /** Events of pods whose sandbox, and with it their address, could not be made. */
   readonly events?: readonly EventFacts[];
 

@@ -15,7 +15,6 @@ interface Options extends WriteOptions, Selection {
   readonly ip?: string;
   readonly fromReport?: readonly string[];
   readonly evenInUse?: boolean;
-  readonly force?: boolean;
 }
 
 const WAYS = ["address", "handle", "pod", "node", "fromReport"] as const;

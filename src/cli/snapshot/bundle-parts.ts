@@ -40,7 +40,7 @@ export const LISTS = Object.keys(READERS) as ListPart[];
 export const ALWAYS = ["blocks", "affinities", "handles", "configurations", "pools", "reservations"] as const;
 
 /** Parts in the first line. */
-export const VALUES = ["clusterInformation", "controllers", "malformed", "unread"] as const;
+export const VALUES = ["clusterInformation", "controllers", "foreignIpam", "malformed", "unread"] as const;
 
 const malformed = z.object({ kind: z.string(), name: z.string(), reason: z.string() });
 const unread = z.object({ part: z.string(), reason: z.string() });
@@ -52,6 +52,7 @@ export const firstLine = z.object({
   lists: z.array(z.enum(LISTS)),
   clusterInformation: clusterInformationFacts.optional(),
   controllers: controllersFacts.optional(),
+  foreignIpam: z.string().optional(),
   malformed: z.array(malformed),
   unread: z.array(unread),
 });

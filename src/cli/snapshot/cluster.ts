@@ -2,6 +2,7 @@
  * A snapshot of a cluster, in either generation. Nothing is written, not even a soft delete finished. Allocations are
  * read before what should own them: what starts in between is then an owner too many, never one too few.
  */
+import { calicoInstallationResource, foreignIpam } from "../../api/calico-installation.ts";
 import type { KubeObject } from "../../api/meta.ts";
 import type { IPAMBlock, IpamKind, V3 } from "../../api/v3.ts";
 import { isDatastoreError } from "../../datastore/datastore.ts";
@@ -68,9 +69,17 @@ export async function takeFromCluster(source: ClusterSource, options: TakeOption
       reading.calico(INFORMATION, clusterInformationFacts),
     ),
     controllers: await reading.part("controllers", () => reading.calico(CONTROLLERS, controllersFacts)),
+    ...(await foreignIpamOf(reading)),
     events: await reading.part("events", () => reading.list(EVENTS, eventFacts, SANDBOX_FAILED)),
   };
   return { takenAt, datastore: apiGroups[source.flavour], ...ipam, ...cluster, ...reading.gaps };
+}
+
+/** That Calico's operator is not installed says nothing, and is no gap. */
+async function foreignIpamOf(reading: Reading): Promise<Pick<Snapshot, "foreignIpam">> {
+  const installations = await reading.part("calicoInstallation", () => reading.ifServed(calicoInstallationResource));
+  const type = foreignIpam(installations ?? []);
+  return type === undefined ? {} : { foreignIpam: type };
 }
 
 /** Whether an address of the block is allocated to a KubeVirt VM: only then are VMs worth a request. */
@@ -116,6 +125,16 @@ class Reading {
     const { group, version } = codecOf(this.#source.flavour, "IPPool").resource;
     const found = await this.list({ ...kind, group, version }, read, { fieldSelector: "metadata.name=default" });
     return found[0];
+  }
+
+  /** Whole objects of a kind that few clusters have; none where it is not served. */
+  async ifServed(resource: ResourceType): Promise<KubeObject[]> {
+    try {
+      return await this.list(resource, (object) => object);
+    } catch (error) {
+      if (!isDatastoreError(error, "NotServed")) throw error;
+      return [];
+    }
   }
 
   /** Names of VMs, and of VM instances, which can be without a VM. */

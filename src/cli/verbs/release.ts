@@ -1,5 +1,5 @@
 /** `ipamctl release`: gives addresses back. */
-import { OUTPUT_FLAGS, type Verb, WRITE_FLAGS } from "../verb.ts";
+import { FORCE, OUTPUT_FLAGS, type Verb, WRITE_FLAGS } from "../verb.ts";
 
 export const release: Verb = {
   name: "release",
@@ -19,9 +19,9 @@ export const release: Verb = {
       flags: "--even-in-use",
       help: "Also addresses that are in use, or of which nobody can say: they can be given twice.",
     },
-    { flags: "--force", help: "With --from-report: unlocked, or reports of another version." },
+    { flags: "--force", help: `${FORCE} With --from-report: also unlocked, or reports of another version.` },
     { flags: "--ip <ADDRESS>", help: "calicoctl's; give the address as argument.", hidden: true },
-    ...WRITE_FLAGS,
+    ...WRITE_FLAGS.filter(({ flags }) => flags !== "--force"),
     ...OUTPUT_FLAGS,
   ],
   examples: [

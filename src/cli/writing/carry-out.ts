@@ -1,9 +1,12 @@
 /** The way of every writing verb: plan, print, confirm, look at the lock, act, report. */
+
+import { foreignWarning } from "../../api/calico-installation.ts";
 import { createProgress } from "../progress.ts";
 import type { Session } from "../session.ts";
 import { UsageError } from "../usage-error.ts";
 import { EXIT } from "../verb.ts";
 import { visible } from "../visible.ts";
+import { checkIpam } from "./foreign-ipam.ts";
 import { checkLock, type LockDemand } from "./lock.ts";
 import { countsText, type Plan, planText, type Row, rowOf, rowsOutput } from "./plan.ts";
 import { work } from "./work.ts";
@@ -13,6 +16,8 @@ import type { Workplace } from "./workplace.ts";
 export interface WriteOptions {
   readonly dryRun?: boolean;
   readonly yes?: boolean;
+  /** Writes although the cluster's IPAM is not Calico's. */
+  readonly force?: boolean;
 }
 
 /** What a verb does with an open place. */
@@ -28,7 +33,7 @@ export interface Writing {
  * @throws UsageError where nobody can be asked
  */
 export async function carryOut(session: Session, writing: Writing): Promise<number> {
-  const { verb, options, lock } = writing;
+  const { verb, options } = writing;
   if (!options.dryRun && !options.yes && !session.ask) {
     throw new UsageError(`${verb} asks before it acts, and there is no terminal: look with --dry-run, then say --yes.`);
   }
@@ -36,13 +41,14 @@ export async function carryOut(session: Session, writing: Writing): Promise<numb
   let hasBegun = false;
   try {
     workplace = await session.workplace();
-    checkLock(await workplace.lock(), lock, { verb, told: session.told });
+    const mayWrite = () => checkAll(session, workplace!, writing);
+    await mayWrite();
     const plan = await writing.plan(workplace);
     for (const note of plan.notes ?? []) session.say(note);
     if (options.dryRun) return await report(session, plan, planned(plan));
     if (plan.steps.length === 0) return await report(session, plan, []);
     if (!(await confirmed(session, plan, options))) return EXIT.error;
-    checkLock(await workplace.lock(), lock, { verb, told: session.told });
+    await mayWrite();
     hasBegun = true;
     return await act(session, plan);
   } catch (error) {
@@ -51,6 +57,18 @@ export async function carryOut(session: Session, writing: Writing): Promise<numb
   } finally {
     await workplace?.close();
   }
+}
+
+/** Before the plan, and again after a question that may have stood open for long. @throws Error where one forbids it */
+async function checkAll(
+  { told, warn }: Session,
+  workplace: Workplace,
+  { verb, options, lock }: Writing,
+): Promise<void> {
+  const foreign = await workplace.foreignIpam();
+  checkIpam(foreign, options);
+  if (foreign !== undefined) warn(foreignWarning(foreign));
+  checkLock(await workplace.lock(), lock, { verb, told });
 }
 
 const planned = ({ steps }: Plan): Row[] => steps.map((step) => rowOf(step, "planned"));

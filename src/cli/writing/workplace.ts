@@ -1,6 +1,8 @@
 /** A place that is opened to be changed: a cluster or an embedded store. A bundle is a copy, and cannot be. */
+import { calicoInstallationResource, foreignIpam } from "../../api/calico-installation.ts";
 import type { KubeObject } from "../../api/meta.ts";
-import type { Datastore } from "../../datastore/datastore.ts";
+import { type Datastore, isDatastoreError } from "../../datastore/datastore.ts";
+import { datastoreError } from "../../datastore/kubernetes-errors.ts";
 import { createIpam, type Ipam } from "../../ipam/client.ts";
 import { isKubeError, type KubeClient } from "../../kube/types.ts";
 import type { ClusterPlace, Place } from "../place.ts";
@@ -13,6 +15,8 @@ export interface Workplace {
   readonly ipam: Ipam;
   /** Calico's lock, as it is now. */
   lock(): Promise<Lock>;
+  /** The IPAM that gives out the cluster's addresses where it is not Calico's. */
+  foreignIpam(): Promise<string | undefined>;
   /** Whether the cluster has nodes that need strict affinity; false where nodes may not be read. */
   hasWindowsNodes(): Promise<boolean>;
   close(): Promise<void>;
@@ -39,7 +43,8 @@ async function openStore(path: string, options: OpenOptions): Promise<Workplace>
   const datastore = openEmbedded(path, { clock: options.now });
   const lock = async (): Promise<Lock> => ({ state: "none" });
   const close = () => datastore.close();
-  return { datastore, ipam: ipamOn(datastore, options), lock, hasWindowsNodes: async () => false, close };
+  const ipam = ipamOn(datastore, options);
+  return { datastore, ipam, lock, foreignIpam: async () => undefined, hasWindowsNodes: async () => false, close };
 }
 
 async function openCluster(place: ClusterPlace, options: OpenOptions): Promise<Workplace> {
@@ -51,7 +56,9 @@ async function openCluster(place: ClusterPlace, options: OpenOptions): Promise<W
   const datastore = openKubernetes({ client, flavour });
   const lock = () => readLock(client, flavour, options.signal);
   const hasWindowsNodes = () => anyWindowsNode(client, options.signal);
-  return { datastore, ipam: ipamOn(datastore, options), lock, hasWindowsNodes, close: () => client.close() };
+  const ipam = ipamOn(datastore, options);
+  const foreign = () => foreignIpamOf(client, options);
+  return { datastore, ipam, lock, foreignIpam: foreign, hasWindowsNodes, close: () => client.close() };
 }
 
 const NODES = { group: "", version: "v1", plural: "nodes", kind: "Node" };
@@ -65,6 +72,20 @@ async function anyWindowsNode(client: KubeClient, signal: AbortSignal): Promise<
   } catch (error) {
     if (isKubeError(error, "Forbidden")) return false;
     throw error;
+  }
+}
+
+/** Undefined where there is no Calico operator, and where its Installation may not be read, which is told. */
+async function foreignIpamOf(client: KubeClient, { signal, say }: OpenOptions): Promise<string | undefined> {
+  try {
+    const { items } = await client.list<KubeObject>(calicoInstallationResource, { signal });
+    return foreignIpam(items);
+  } catch (error) {
+    if (isKubeError(error, "NotFound")) return undefined;
+    const refused = datastoreError(error, calicoInstallationResource, "");
+    if (!isDatastoreError(refused, "Unauthorized")) throw refused;
+    say(`not looked at: calicoInstallation (${refused.message})`);
+    return undefined;
   }
 }
 

@@ -1,4 +1,5 @@
 /** Why the next address of a family cannot be given on a node: what keeps it, the first to be mended first. Pure. */
+import { foreignIpamText } from "../../api/calico-installation.ts";
 import { configViolations } from "../../ipam/config-rules.ts";
 import type { IpVersion } from "../../net/address.ts";
 import type { Inventory } from "../inventory.ts";
@@ -31,6 +32,8 @@ export function verdictOn(inventory: Inventory, asking: Asking, version: IpVersi
   const family = `IPv${version}` as const;
   const { usable, refusal } = chosenPools(inventory, asking, version);
   const room = roomIn(inventory, asking.host, usable, moment.now);
+  const foreign = otherIpam(inventory);
+  if (foreign) return { family, room, causes: [{ ...foreign, family }] };
   const before = blockers(inventory, asking);
   const found = refusal ? [refusal] : withRoom(inventory, asking, version, room, moment);
   return { family, room, causes: [...before, ...found.map((cause) => ({ ...cause, family }))] };
@@ -42,6 +45,12 @@ function withRoom(inventory: Inventory, asking: Asking, version: IpVersion, room
   if (short.length > 0) return short;
   const mayClaim = inventory.config.autoAllocateBlocks && room.counted < inventory.cap;
   return nextInUse(inventory, { host: asking.host, room, now: moment.now, mayClaim });
+}
+
+/** Then pools, blocks and affinities have no part in it. */
+function otherIpam({ snapshot: { foreignIpam } }: Inventory): Cause | undefined {
+  if (foreignIpam === undefined) return undefined;
+  return { code: "OtherIPAM", message: foreignIpamText(foreignIpam), command: "ipamctl explain OtherIPAM" };
 }
 
 /** What stops every allocation, whatever room there is. */

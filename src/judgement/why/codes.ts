@@ -134,7 +134,8 @@ export const CAUSES = {
   },
   OtherIPAM: {
     title: "Another IPAM plugin gives out the addresses",
-    means: "The node's CNI configuration names host-local: addresses come from the node's podCIDR, and not from pools.",
+    means:
+      "The Calico operator's Installation, or the node's CNI configuration, names another plugin, as host-local: addresses come from the node's podCIDR, and not from pools.",
     does: "Look into that plugin's own documents: Calico's pools have no part in it.",
   },
   NotAddresses: {

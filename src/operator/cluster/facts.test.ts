@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { KubeObject } from "../../api/meta.ts";
-import { datastoreLocked, foreignIpam, nodeFacts, servedAttributes, servedFields, slimNode } from "./facts.ts";
+import { datastoreLocked, nodeFacts, servedAttributes, servedFields, slimNode } from "./facts.ts";
 
 const object = (kind: string, more: Partial<KubeObject>): KubeObject => ({
   apiVersion: "v1",
@@ -49,15 +49,6 @@ test.each([
   [object("ClusterInformation", { spec: { datastoreReady: false } }), true],
 ])("datastore lock of %j", (information, locked) => {
   expect(datastoreLocked(information)).toBe(locked);
-});
-
-test.each([
-  [[], undefined],
-  [[object("Installation", { spec: { cni: { ipam: { type: "Calico" } } } })], undefined],
-  [[object("Installation", {})], undefined],
-  [[object("Installation", { spec: { cni: { ipam: { type: "HostLocal" } } } })], "HostLocal"],
-])("foreign IPAM of %j", (installations, type) => {
-  expect(foreignIpam(installations)).toBe(type);
 });
 
 describe("served fields", () => {

@@ -37,14 +37,6 @@ export function datastoreLocked(clusterInformation: KubeObject | undefined): boo
   return (clusterInformation?.spec as { datastoreReady?: unknown } | undefined)?.datastoreReady === false;
 }
 
-/** The IPAM type of the Calico operator's Installations where one of them is not Calico's own. */
-export function foreignIpam(installations: readonly KubeObject[]): string | undefined {
-  const types = installations.map(
-    ({ spec }) => (spec as { cni?: { ipam?: { type?: unknown } } } | undefined)?.cni?.ipam?.type,
-  );
-  return types.find((type): type is string => typeof type === "string" && type !== "" && type !== "Calico");
-}
-
 interface JsonSchema {
   readonly items?: JsonSchema;
   readonly properties?: Readonly<Record<string, JsonSchema>>;

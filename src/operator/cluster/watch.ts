@@ -9,13 +9,14 @@ import {
   type Surroundings,
   UNDECIDED,
 } from "../../../reconcilers/installation/surroundings.ts";
+import { calicoInstallationResource, foreignIpam } from "../../api/calico-installation.ts";
 import type { Installation } from "../../api/installation.ts";
 import type { KubeObject } from "../../api/meta.ts";
 import { installationResource, resources } from "../../api/resources.ts";
 import type { IPPool } from "../../api/v3.ts";
 import { isKubeError, type KubeClient, type ResourceType } from "../../kube/types.ts";
 import { blockedBy, notInstalled } from "./blocked.ts";
-import { datastoreLocked, foreignIpam, nodeFacts, servedAttributes, servedFields, slimNode } from "./facts.ts";
+import { datastoreLocked, nodeFacts, servedAttributes, servedFields, slimNode } from "./facts.ts";
 import { CRD_TYPE, createServedKinds, type ServedKinds, type WatchedKind } from "./served-kinds.ts";
 
 export type Generation = "v1" | "v3";
@@ -59,12 +60,6 @@ export interface ClusterWatch {
 }
 
 const NODES: ResourceType = { group: "", version: "v1", plural: "nodes", kind: "Node" };
-const CALICO_OPERATOR: ResourceType = {
-  group: "operator.tigera.io",
-  version: "v1",
-  plural: "installations",
-  kind: "Installation",
-};
 const CLUSTER_INFORMATION = { plural: "clusterinformations", kind: "ClusterInformation" };
 
 export function watchCluster(options: ClusterWatchOptions): ClusterWatch {
@@ -118,7 +113,7 @@ class Watch implements ClusterWatch {
       transform: slimNode,
       onChange: (name) => this.#nodeChanged(name),
     });
-    this.#calicoOperator = this.kinds.watch({ type: CALICO_OPERATOR, needed: false, onChange });
+    this.#calicoOperator = this.kinds.watch({ type: calicoInstallationResource, needed: false, onChange });
   }
 
   installation(name: string): Installation | undefined {

@@ -87,11 +87,14 @@ export function createSession(io: Io, program: string, options: SessionOptions):
       return snapshot;
     },
     workplace: async () => {
-      const [{ choosePlace }, { openWorkplace }] = await Promise.all([
+      const [{ choosePlace }, { takeSnapshot }, { openWorkplace }] = await Promise.all([
         import("./place.ts"),
+        import("./snapshot/take.ts"),
         import("./writing/workplace.ts"),
       ]);
-      return openWorkplace(choosePlace(options, { env: io.env }), { ...io, say: warn });
+      const place = choosePlace(options, { env: io.env });
+      const retake = () => (io.take ?? takeSnapshot)(place, io);
+      return openWorkplace(place, { ...io, say: warn, retake });
     },
     print: async (output) => {
       const { printed } = await import("./output.ts");

@@ -69,7 +69,7 @@ function coldAddresses({ inventory: { blocks, config, snapshot } }: TwoLooks, no
 }
 
 /** Why what cools down in the block is not freed: it was released by mistake, or nothing says who uses it. */
-function coolingAndUsed(block: IPAMBlock, usages: Usages): string | undefined {
+export function coolingAndUsed(block: IPAMBlock, usages: Usages): string | undefined {
   for (const { address, releasedAt } of allocationsOf(block)) {
     if (releasedAt === undefined) continue;
     const { inUse, because } = usages.at(address);

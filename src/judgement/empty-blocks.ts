@@ -6,6 +6,7 @@ import type { Decision, TwoLooks } from "./collection.ts";
 import { usageOf } from "./in-use.ts";
 import { type Inventory, isCutRight } from "./inventory.ts";
 import { affinityHost, nodeOwner } from "./owners.ts";
+import type { Snapshot } from "./snapshot.ts";
 
 /** A younger claim may be waiting for its first address. */
 const CLAIM_MS = 60_000;
@@ -54,6 +55,11 @@ function ofOwner(block: IPAMBlock, node: string | undefined, spare: ReadonlySet<
 function stillHolds({ spec }: IPAMBlock, node: string): string {
   const held = spec.allocations.filter((index) => index !== null).length;
   return `its node ${node} is gone, and ${held} of its addresses are not free`;
+}
+
+/** Whether the node is known not to be there. */
+export function isGone({ nodes }: Pick<Snapshot, "nodes">, node: string): boolean {
+  return nodes !== undefined && !nodes.some(({ name }) => name === node);
 }
 
 function goneNodes({ snapshot }: Inventory): (node: string) => boolean {

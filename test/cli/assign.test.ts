@@ -48,13 +48,15 @@ describe("an address that is chosen", () => {
     });
   });
 
-  it("fewer than asked for is no success: what was taken is named, and why there is no more", async () => {
+  it("fewer than asked for is no success: nothing is kept, and it is said why there are no more", async () => {
     const configurations = [configuration({ strictAffinity: true, autoAllocateBlocks: false })];
     const site = await siteOf({ ...sound, configurations });
     const ran = await site.run(json("--node", "node-a", "--count", "3", "--handle", "mine"));
     expect(ran.code).toBe(1);
-    expect(itemsOf(ran)).toMatchObject([{ result: "failed", addresses: ["10.0.0.2", "10.0.0.3"] }]);
+    expect(rowsOf(ran)).toEqual(["failed assign no address"]);
     expect(itemsOf(ran)[0].why).toContain("autoAllocateBlocks");
+    const handles = (await site.snapshot()).handles.map(({ metadata }) => metadata.name);
+    expect(handles).not.toContain("mine");
   });
 
   it("--dry-run takes none", async () => {

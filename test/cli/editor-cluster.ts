@@ -2,6 +2,7 @@
 import { roleName } from "../../rbac/permissions.ts";
 import type { IpamKind } from "../../src/api/v3.ts";
 import { runProgram } from "../../src/cli/program.ts";
+import type { Io } from "../../src/cli/session.ts";
 import type { Datastore } from "../../src/datastore/datastore.ts";
 import { apiGroups, codecOf, type Flavour } from "../../src/datastore/flavours.ts";
 import { openKubernetes } from "../../src/datastore/kubernetes.ts";
@@ -29,7 +30,7 @@ export interface EditorCluster {
   putRaw(kind: IpamKind, name: string, spec: object): Promise<unknown>;
   lock(isLocked: boolean): Promise<unknown>;
   /** Runs a verb as the editor; `throughProxy`, where faults are. */
-  run(args: readonly string[], throughProxy?: boolean): Promise<Ran>;
+  run(args: readonly string[], throughProxy?: boolean, io?: Partial<Io>): Promise<Ran>;
   /** The same, told yes, with its answer as JSON. */
   json(...args: string[]): Promise<Ran>;
   /** Codes that `check` finds. */
@@ -58,7 +59,8 @@ export async function startEditorCluster(flavour: Flavour): Promise<EditorCluste
   const [direct, faulty] = [plane.kubeconfigFor(token), proxy.kubeconfigFor(token)];
   const patch = (args: readonly string[], value: object) =>
     plane.kubectlOk(["patch", ...args, "--type=merge", "-p", JSON.stringify(value)]);
-  const run = (args: readonly string[], throughProxy = false) => ipamctlOn(throughProxy ? faulty : direct, args);
+  const run = (args: readonly string[], throughProxy = false, io: Partial<Io> = {}) =>
+    ipamctlOn(throughProxy ? faulty : direct, args, io);
   const lock = (isLocked: boolean) =>
     patch([`clusterinformations.${apiOf(flavour).group}`, "default"], { spec: { datastoreReady: !isLocked } });
   return {
@@ -124,7 +126,7 @@ async function surroundings(plane: ControlPlane, flavour: Flavour, create: (obje
   await create({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default", namespace: "shop" } });
 }
 
-async function ipamctlOn(kubeconfig: string, args: readonly string[]): Promise<Ran> {
+async function ipamctlOn(kubeconfig: string, args: readonly string[], io: Partial<Io>): Promise<Ran> {
   let [stdout, stderr] = ["", ""];
   const code = await runProgram([...args, "--kubeconfig", kubeconfig], {
     stdout: { write: (text) => (stdout += text) },
@@ -132,6 +134,7 @@ async function ipamctlOn(kubeconfig: string, args: readonly string[]): Promise<R
     env: {},
     now: () => new Date(),
     signal: new AbortController().signal,
+    ...io,
   });
   return { code, stdout, stderr };
 }

@@ -105,6 +105,7 @@ async function chosen(ipam: Ipam, request: Request): Promise<Partial<Item>> {
     handleID,
     attrs,
     intendedUse: options.use,
+    allOrNothing: true,
   });
   const got = result.v4 ?? result.v6;
   const addresses = got?.ips.map((masked) => masked.split("/", 1)[0]!) ?? [];

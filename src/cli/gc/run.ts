@@ -1,12 +1,12 @@
 /** One pass of collection: looks, decides by the judgement, looks again, frees. */
-import { collectionOf, type Decision } from "../../judgement/collection.ts";
+import { collectionOf, type Decision, type TwoLooks } from "../../judgement/collection.ts";
 import type { Session } from "../session.ts";
 import type { Given } from "../verb.ts";
 import { carryOut, type WriteOptions } from "../writing/carry-out.ts";
 import type { Kept, Plan } from "../writing/plan.ts";
 import { graceOf, lookAgain, oneLook } from "../writing/two-looks.ts";
 import type { Workplace } from "../writing/workplace.ts";
-import { stepOf } from "./steps.ts";
+import { stepsOf } from "./steps.ts";
 
 interface Options extends WriteOptions {
   readonly grace?: string;
@@ -26,18 +26,23 @@ async function planOf(session: Session, workplace: Workplace, graceSeconds: numb
   const first = await oneLook(session);
   const once = collectionOf(first, session.now());
   if (graceSeconds === undefined) {
-    return planFrom(workplace, once, ["looked once: only what a second look finds again is freed"]);
+    return planFrom(workplace, first, once, ["looked once: only what a second look finds again is freed"]);
   }
-  if (!once.some(needsSecondLook)) return planFrom(workplace, once);
+  if (!once.some(needsSecondLook)) return planFrom(workplace, first, once);
   const looks = await lookAgain(session, first, graceSeconds);
-  return planFrom(workplace, collectionOf(looks, session.now()));
+  return planFrom(workplace, looks, collectionOf(looks, session.now()));
 }
 
 /** That an address has cooled down, its time says. */
 const needsSecondLook = ({ action }: Decision) => action !== "keep" && action !== "free";
 
-function planFrom(workplace: Workplace, decisions: readonly Decision[], notes: readonly string[] = []): Plan {
-  const steps = decisions.flatMap((decision) => (decision.action === "keep" ? [] : [stepOf(workplace, decision)]));
+function planFrom(
+  workplace: Workplace,
+  { inventory }: TwoLooks,
+  decisions: readonly Decision[],
+  notes: readonly string[] = [],
+): Plan {
+  const steps = stepsOf(workplace, inventory.snapshot, decisions);
   const kept = decisions.flatMap((decision): Kept[] => (decision.action === "keep" ? [decision] : []));
   const title = `Free ${steps.length}, and keep ${kept.length}`;
   return { kind: "Collection", title, steps, kept, notes };

@@ -2,19 +2,35 @@
 import type { IPAMBlock } from "../../api/v3.ts";
 import { isDatastoreError } from "../../datastore/datastore.ts";
 import { isIpamError } from "../../ipam/errors.ts";
-import type { Decision } from "../../judgement/collection.ts";
-import { releaseStep } from "../release/unit.ts";
+import { coolingAndUsed, type Decision } from "../../judgement/collection.ts";
+import { isGone } from "../../judgement/empty-blocks.ts";
+import { usageOf } from "../../judgement/in-use.ts";
+import { nodeOwner } from "../../judgement/owners.ts";
+import type { Snapshot } from "../../judgement/snapshot.ts";
+import { releaseSteps, unlessInUse } from "../release/batch.ts";
 import { deleteAsSeen, unlessLost } from "../writing/as-seen.ts";
 import type { Step } from "../writing/plan.ts";
 import type { Workplace } from "../writing/workplace.ts";
 
-export function stepOf(workplace: Workplace, decision: Exclude<Decision, { readonly action: "keep" }>): Step {
+/** A step for each decision that something goes, in their order. */
+export function stepsOf(workplace: Workplace, seen: Snapshot, decisions: readonly Decision[]): Step[] {
+  const planned = decisions.flatMap((decision) => {
+    if (decision.action !== "release") return [];
+    const { allocations, why } = decision;
+    return [{ unit: { handle: allocations[0]!.handle, allocations }, why }];
+  });
+  const releases = releaseSteps({ workplace, seen, keptBecause: unlessInUse }, planned).values();
+  return decisions.flatMap((decision) => {
+    if (decision.action === "keep") return [];
+    return decision.action === "release" ? [releases.next().value!] : [stepOf(workplace, seen, decision)];
+  });
+}
+
+type Other = Exclude<Decision, { readonly action: "keep" | "release" }>;
+
+function stepOf(workplace: Workplace, seen: Snapshot, decision: Other): Step {
   const { action, why } = decision;
   const { datastore } = workplace;
-  if (action === "release") {
-    const { allocations } = decision;
-    return releaseStep(workplace, { handle: allocations[0]!.handle, allocations }, why);
-  }
   if (action === "delete handle") {
     const { handle } = decision;
     const run = () => deleteAsSeen(datastore, "IPAMHandle", handle);
@@ -26,18 +42,21 @@ export function stepOf(workplace: Workplace, decision: Exclude<Decision, { reado
   if (action === "delete block") {
     return { ...step, action: "delete", run: () => deleteAsSeen(datastore, "IPAMBlock", block) };
   }
-  if (action === "free") return { ...step, action, run: () => freeCold(workplace, block) };
-  return { ...step, action, run: () => giveUp(workplace, block) };
+  if (action === "free") return { ...step, action, run: () => freeCold(workplace, seen, block) };
+  return { ...step, action, run: () => giveUp(workplace, seen, block) };
 }
 
 /** What has cooled down has done so whoever wrote the block since. */
-function freeCold({ datastore, ipam }: Workplace, { metadata }: IPAMBlock): Promise<string | undefined> {
+async function freeCold(workplace: Workplace, seen: Snapshot, { metadata }: IPAMBlock): Promise<string | undefined> {
+  const { datastore, ipam } = workplace;
+  let used: string | undefined;
   const collecting = async () => {
     const { ipCooldownSeconds = 0 } = await storedConfig(datastore);
     const block = await datastore.get("IPAMBlock", metadata.name, { fresh: true });
-    await ipam.garbageCollectColdIPs({ ipCooldownSeconds }, block);
+    used = coolingAndUsed(block, usageOf(await workplace.ownersNow(seen, { blocks: [block], allocations: [] })));
+    if (used === undefined) await ipam.garbageCollectColdIPs({ ipCooldownSeconds }, block);
   };
-  return unlessLost(collecting());
+  return (await unlessLost(collecting())) ?? used;
 }
 
 /** Also one that breaks a rule: addresses cool down as long as it says. */
@@ -51,7 +70,13 @@ async function storedConfig(datastore: Workplace["datastore"]) {
 }
 
 /** The library looks once more whether it is empty, and its owner's. */
-async function giveUp({ ipam }: Workplace, block: IPAMBlock): Promise<string | undefined> {
+async function giveUp(workplace: Workplace, seen: Snapshot, block: IPAMBlock): Promise<string | undefined> {
+  const { ipam } = workplace;
+  const now = await workplace.ownersNow(seen, { blocks: [block], allocations: [] });
+  const node = nodeOwner(block);
+  if (node !== undefined && isGone(seen, node) && !isGone(now, node)) return `node ${node} is there again`;
+  const { inUse, because } = usageOf(now).ofEmpty(block);
+  if (inUse !== "no") return because;
   try {
     await ipam.releaseBlockAffinity(block, true);
     return undefined;

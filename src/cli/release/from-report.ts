@@ -13,6 +13,7 @@ import type { Session } from "../session.ts";
 import { deleteAsSeen } from "../writing/as-seen.ts";
 import type { Kept, Plan, Step } from "../writing/plan.ts";
 import type { Workplace } from "../writing/workplace.ts";
+import { releaseSteps, unlessInUse } from "./batch.ts";
 import {
   checkReports,
   handlesInAll,
@@ -21,7 +22,7 @@ import {
   type ReportedLeak,
   readReport,
 } from "./report-file.ts";
-import { releaseStep, unitsOf } from "./unit.ts";
+import { unitsOf } from "./unit.ts";
 
 interface FromReports {
   readonly paths: readonly string[];
@@ -70,7 +71,10 @@ function addressPlan(
     if (why === undefined) goes.push(allocation!);
     else kept.push({ action: "keep", object: address, why, facts: { addresses: [address] } });
   }
-  const steps = unitsOf(goes).map((unit) => releaseStep(workplace, unit, messageOf(byAddress, unit.allocations[0]!)));
+  const steps = releaseSteps(
+    { workplace, seen: snapshot, keptBecause: unlessInUse },
+    unitsOf(goes).map((unit) => ({ unit, why: messageOf(byAddress, unit.allocations[0]!) })),
+  );
   return { steps, kept, count: goes.length };
 }
 

@@ -7,9 +7,10 @@ import type { Given } from "../verb.ts";
 import { carryOut, type WriteOptions } from "../writing/carry-out.ts";
 import type { Kept, Plan } from "../writing/plan.ts";
 import type { Workplace } from "../writing/workplace.ts";
+import { releaseSteps } from "./batch.ts";
 import { type Selection, type Selector, selected, selectorOf } from "./select.ts";
 import { type Standing, standings } from "./standing.ts";
-import { releaseStep, type Unit, unitItem, unitsOf } from "./unit.ts";
+import { type Unit, unitItem, unitsOf } from "./unit.ts";
 
 interface Options extends WriteOptions, Selection {
   readonly ip?: string;
@@ -43,18 +44,31 @@ async function planOf(session: Session, workplace: Workplace, selector: Selector
   const standing = standings(inventory.snapshot);
   const { held, cooling } = selected(inventory, selector);
   const judged = unitsOf(held).map((unit) => ({ unit, standing: worst(unit, standing) }));
-  const goes = judged.filter(({ standing }) => standing.may || (evenInUse && !standing.never));
+  const goes = judged.filter((each) => isGranted(each.standing, evenInUse));
   const stays = judged.filter((each) => !goes.includes(each));
   const released = goes.flatMap(({ unit }) => unit.allocations).length;
   return {
     kind: "Release",
     title: `Release ${released} address${released === 1 ? "" : "es"}${selector.words && ` of ${selector.words}`}`,
-    steps: goes.map(({ unit, standing: { why } }) => releaseStep(workplace, unit, why)),
+    steps: releaseSteps(
+      { workplace, seen: inventory.snapshot, keptBecause: (now) => refusal(standings(now), evenInUse) },
+      goes.map(({ unit, standing: { why } }) => ({ unit, why })),
+    ),
     kept: [
       ...stays.map(({ unit, standing }) => refused(unit, standing)),
       ...cooling.map((allocation) => coolingDown(inventory, allocation)),
       ...notAllocated(selector, [...held, ...cooling]),
     ],
+  };
+}
+
+const isGranted = (standing: Standing, evenInUse: boolean) => standing.may || (evenInUse && !standing.never);
+
+/** The same question as for the plan, asked again. */
+function refusal(standing: (allocation: Allocation) => Standing, evenInUse: boolean) {
+  return (allocation: Allocation): string | undefined => {
+    const now = standing(allocation);
+    return isGranted(now, evenInUse) ? undefined : now.why;
   };
 }
 

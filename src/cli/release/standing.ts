@@ -21,9 +21,16 @@ export function standings(snapshot: Snapshot): (allocation: Allocation) => Stand
     const whose = whoseText(allocation);
     if (inUse === "yes")
       return mayNot(usages.usersOf(allocation.address).length > 0 ? because : `${whose}: ${because}`);
-    if (unread && blind) return mayNot(`${whose}, and nobody can say whether it is in use: ${blind.reason}`);
+    if (unread && blind) return mayNot(`${whose}, and nobody can say whether it is in use: ${because}`);
+    if (inUse === "unknown" && !unread && namesOwner(allocation)) return mayNot(`${whose}: ${because}`);
     return may(unread ? whose : `${whose}: ${because}`);
   };
+}
+
+/** What was assigned by hand names nobody, and is for whoever releases it to judge. */
+function namesOwner({ owner }: Allocation): boolean {
+  const { type, owner: name } = ownerName(owner);
+  return type !== undefined && name !== undefined;
 }
 
 /** `allocated to pod shop/web-1`. */

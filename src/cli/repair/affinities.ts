@@ -4,6 +4,7 @@ import { type BlockAffinity, type IPAMBlock, V3_API_VERSION } from "../../api/v3
 import type { Stored } from "../../datastore/datastore.ts";
 import { ownerOf, rowOwner } from "../../ipam/affinity.ts";
 import { isIpamError } from "../../ipam/errors.ts";
+import { isGone } from "../../judgement/empty-blocks.ts";
 import { rowOwnerText } from "../../judgement/owners.ts";
 import { asSeen, unlessLost } from "../writing/as-seen.ts";
 import { stored } from "./copy.ts";
@@ -62,15 +63,22 @@ export const rename = withRow(async ({ datastore }, row) => {
 });
 
 /** An empty block only: of another the addresses have to go first. */
-export const giveUpOfGone = withRow(async ({ ipam }, row, block) => {
+export const giveUpOfGone = withRow(async (mending, row, block) => {
+  const { ipam } = mending;
+  const { host } = rowOwner(row);
   if (!isOwn(row, block)) return NOT_SO_ANY_MORE;
+  if (!(await isGoneNow(mending, block!, host))) return `node ${host} is there again`;
   try {
     return await unlessLost(ipam.releaseBlockAffinity(block!, true));
   } catch (error) {
     if (!isIpamError(error, "BlockNotEmpty")) throw error;
-    return `still holds addresses: free those first, with ipamctl gc, or ipamctl release --node ${rowOwner(row).host}`;
+    return `still holds addresses: free those first, with ipamctl gc, or ipamctl release --node ${host}`;
   }
 });
+
+async function isGoneNow({ looks, ownersNow }: Mending, block: IPAMBlock, node: string): Promise<boolean> {
+  return isGone(await ownersNow(looks.inventory.snapshot, { blocks: [block], allocations: [] }), node);
+}
 
 /** The owner gets its row again; one that is gone gives the block up. */
 export const addRow: Mender = async (mending, [{ object }]) => {
@@ -82,8 +90,7 @@ export const addRow: Mender = async (mending, [{ object }]) => {
   const { cidr } = block.spec;
   const name = affinityName(node, cidr);
   if (await stored(datastore, "BlockAffinity", name)) return NOT_SO_ANY_MORE;
-  const { nodes } = looks.inventory.snapshot;
-  if (type === "host" && nodes && !nodes.some((known) => known.name === node)) {
+  if (type === "host" && (await isGoneNow(mending, block, node))) {
     return unlessLost(ipam.releaseBlockAffinity(block, false));
   }
   const spec = { state: "confirmed" as const, node, type, cidr, deleted: false };

@@ -5,24 +5,24 @@ import { nextVersion } from "../../ipam/block.ts";
 import { retryLostRaces } from "../../ipam/retry.ts";
 import { usageOf } from "../../judgement/in-use.ts";
 import { deleteAsSeen } from "../writing/as-seen.ts";
-import type { BlockFix, FixContext } from "./block-fixes.ts";
+import type { BlockFix } from "./block-fixes.ts";
 import { CHANGED, type Mender, type Mending, NOT_SO_ANY_MORE, named } from "./mending.ts";
 
 /** The fix is worked out anew from what is stored, as often as somebody else writes the block first. */
 export function byFix(fix: BlockFix): Mender {
   return async (mending, [{ object }]) => {
     const seen = named(mending.looks.inventory.blocks, object.name);
-    const context = { now: mending.now(), isInUse: usersIn(mending) };
-    const attempt = () => fixOnce(mending, seen, fix, context);
+    const attempt = () => fixOnce(mending, seen, fix);
     return retryLostRaces(attempt, { what: `mending IPAMBlock "${object.name}"`, lost: ["Conflict"] });
   };
 }
 
-async function fixOnce({ datastore }: Mending, seen: IPAMBlock, fix: BlockFix, context: FixContext) {
+async function fixOnce(mending: Mending, seen: IPAMBlock, fix: BlockFix) {
+  const { datastore } = mending;
   try {
     const block = await datastore.get("IPAMBlock", seen.metadata.name, { fresh: true });
     if (block.metadata.uid !== seen.metadata.uid) return "was made anew since it was looked at";
-    const fixed = fix(block, context);
+    const fixed = fix(block, { now: mending.now(), isInUse: await usersOf(mending, block) });
     if (fixed === block) return "cannot be mended as it is: an address in question is in use, or it is mended already";
     await datastore.update({ ...nextVersion(fixed), kind: "IPAMBlock" });
     return undefined;
@@ -32,9 +32,10 @@ async function fixOnce({ datastore }: Mending, seen: IPAMBlock, fix: BlockFix, c
   }
 }
 
-function usersIn({ looks }: Mending): (address: string) => boolean {
-  const usages = usageOf(looks.inventory.snapshot);
-  return (address) => usages.usersOf(address).length > 0;
+/** What nobody can say counts as in use. */
+async function usersOf({ looks, ownersNow }: Mending, block: IPAMBlock): Promise<(address: string) => boolean> {
+  const usages = usageOf(await ownersNow(looks.inventory.snapshot, { blocks: [block], allocations: [] }));
+  return (address) => usages.at(address).inUse !== "no";
 }
 
 /** A block of nobody's that holds nothing. */

@@ -5,6 +5,7 @@ import { createIpam, type Ipam } from "../../ipam/client.ts";
 import type { TwoLooks } from "../../judgement/collection.ts";
 import type { Finding } from "../../judgement/finding.ts";
 import type { Session } from "../session.ts";
+import type { Workplace } from "../writing/workplace.ts";
 import { type Copy, copied } from "./copy.ts";
 
 export interface Mending {
@@ -13,6 +14,8 @@ export interface Mending {
   /** The store; what is written to it is kept in the copy. */
   readonly datastore: Datastore;
   readonly ipam: Ipam;
+  /** Owners as they are right before a write. */
+  readonly ownersNow: Workplace["ownersNow"];
   readonly now: () => Date;
 }
 
@@ -22,10 +25,10 @@ export interface Mending {
  */
 export type Mender = (mending: Mending, findings: readonly [Finding, ...Finding[]]) => Promise<string | undefined>;
 
-export function mendingOn(session: Session, looks: TwoLooks, store: Datastore, copy: Copy): Mending {
-  const datastore = copied(store, copy);
+export function mendingOn(session: Session, looks: TwoLooks, workplace: Workplace, copy: Copy): Mending {
+  const datastore = copied(workplace.datastore, copy);
   const ipam = createIpam({ datastore, clock: session.now, windowsHost: false, warn: session.say });
-  return { looks, datastore, ipam, now: session.now };
+  return { looks, datastore, ipam, ownersNow: workplace.ownersNow, now: session.now };
 }
 
 type Named = { readonly metadata: { readonly name: string } };

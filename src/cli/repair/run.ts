@@ -42,7 +42,7 @@ export async function run(session: Session, given: Given): Promise<number> {
   const copy = new Copy(options.copy ?? copyName(code, session.now()));
   const plan = async (workplace: Workplace) => {
     const looks = await look(session, code, seconds);
-    return planOf(mendingOn(session, looks, workplace.datastore, copy), code, options.all === true);
+    return planOf(mendingOn(session, looks, workplace, copy), code, options.all === true);
   };
   try {
     if (!dryRun) await copy.begin(); // what cannot be kept is not changed: better told before the looks and the question

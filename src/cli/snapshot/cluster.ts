@@ -30,18 +30,18 @@ export interface ClusterSource {
 }
 
 const core = (plural: string, kind: string): ResourceType => ({ group: "", version: "v1", plural, kind });
-const NODES = core("nodes", "Node");
+export const NODES = core("nodes", "Node");
 const NAMESPACES = core("namespaces", "Namespace");
-const PODS = core("pods", "Pod");
-const SERVICES = core("services", "Service");
+export const PODS = core("pods", "Pod");
+export const SERVICES = core("services", "Service");
 const kubevirt = (plural: string, kind: string): ResourceType => ({
   group: "kubevirt.io",
   version: "v1",
   plural,
   kind,
 });
-const VMS = kubevirt("virtualmachines", "VirtualMachine");
-const VM_INSTANCES = kubevirt("virtualmachineinstances", "VirtualMachineInstance");
+export const VMS = kubevirt("virtualmachines", "VirtualMachine");
+export const VM_INSTANCES = kubevirt("virtualmachineinstances", "VirtualMachineInstance");
 const EVENTS = core("events", "Event");
 const SANDBOX_FAILED = { fieldSelector: "reason=FailedCreatePodSandBox" };
 const INFORMATION = { plural: "clusterinformations", kind: "ClusterInformation" };
@@ -90,7 +90,7 @@ function isForVm({ spec }: IPAMBlock): boolean {
 }
 
 /** One pass over the cluster, and what it could not read. */
-class Reading {
+export class Reading {
   readonly gaps = { malformed: [] as Malformed[], unread: [] as Unread[] };
   readonly #source: ClusterSource;
   readonly #options: TakeOptions;

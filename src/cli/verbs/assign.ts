@@ -6,7 +6,7 @@ export const assign: Verb = {
   summary: "Take addresses for a node by hand, for tests and emergencies.",
   description:
     "A named address is taken whatever is reserved and whoever owns its block, unless affinity is strict; without one, " +
-    "addresses are chosen as for a pod of the node. Nobody gives them back by himself: release them by their handle.",
+    "addresses are chosen as for a pod of the node, and where there are fewer than --count, none is kept. Nobody gives them back by himself: release them by their handle.",
   arguments: [{ name: "[address]", help: "The address to take; one is chosen when absent." }],
   flags: [
     { flags: "--node <NAME>", help: "Node that is to use them. Required." },

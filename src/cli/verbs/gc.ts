@@ -5,8 +5,8 @@ export const gc: Verb = {
   name: "gc",
   summary: "Free what nobody needs: leaked addresses, orphan handles, empty blocks, addresses that have cooled down.",
   description:
-    "By the same judgement as `check`. Looks twice, --grace seconds apart, and once more at each thing right before it is " +
-    "freed; of a handle all addresses are released or none. Tells for each thing why it is freed, or kept.",
+    "By the same judgement as `check`. Looks twice, --grace seconds apart, and once more at each thing and its owner right before " +
+    "it is freed; of a handle all addresses are released or none. Tells for each thing why it is freed, or kept.",
   flags: [
     { flags: "--grace <SECONDS>", help: "Between the two looks. Default: 60; with --dry-run: one look." },
     ...WRITE_FLAGS,

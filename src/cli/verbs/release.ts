@@ -5,8 +5,8 @@ export const release: Verb = {
   name: "release",
   summary: "Release addresses: by address, handle, pod or node, or what reports of `check` call leaked.",
   description:
-    "Each address is released only as it was looked at: from the same handle, at the same sequence number. One that is in " +
-    "use is refused unless --even-in-use is given. --from-report demands that Calico's datastore is locked, and that a " +
+    "Each address is released only as it was looked at: from the same handle, at the same sequence number. Its owner is " +
+    "looked at again right before, and one that is in use is refused unless --even-in-use is given. --from-report demands that Calico's datastore is locked, and that a " +
     "report was made after it was; of several reports only what is leaked in all of them is released, and of that only " +
     "what is leaked still. Every other way refuses while the datastore is locked.",
   arguments: [{ name: "[address...]", help: "Addresses to release." }],

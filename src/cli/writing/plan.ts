@@ -17,6 +17,8 @@ export interface Item {
 export interface Step extends Item {
   /** Steps of one lane wait for each other, because they write the same object. Default: the object. */
   readonly lane?: string;
+  /** Whether it is being done already, together with an earlier step of its lane: it is then not left out. */
+  hasBegun?(): boolean;
   /** Where it is not done, nothing else is. */
   readonly needed?: true;
   /**

@@ -21,7 +21,7 @@ export async function work(steps: readonly Step[], { signal, progress }: WorkOpt
     for (let lane = lanes.shift(); lane; lane = lanes.shift()) {
       for (const step of lane) {
         await nextTurn(); // an embedded store never waits, and Ctrl-C would be heard of at the end only
-        if (isOver || signal.aborted) return;
+        if ((isOver || signal.aborted) && !step.hasBegun?.()) return;
         const { row, stops } = await done(step);
         isOver ||= stops;
         rows.set(step, row);

@@ -4,8 +4,10 @@ import type { KubeObject } from "../../api/meta.ts";
 import { type Datastore, isDatastoreError } from "../../datastore/datastore.ts";
 import { datastoreError } from "../../datastore/kubernetes-errors.ts";
 import { createIpam, type Ipam } from "../../ipam/client.ts";
+import type { Snapshot } from "../../judgement/snapshot.ts";
 import { isKubeError, type KubeClient } from "../../kube/types.ts";
 import type { ClusterPlace, Place } from "../place.ts";
+import type { Subject } from "../snapshot/owners-now.ts";
 import { UsageError } from "../usage-error.ts";
 import { type Lock, readLock } from "./lock.ts";
 
@@ -15,6 +17,8 @@ export interface Workplace {
   readonly ipam: Ipam;
   /** Calico's lock, as it is now. */
   lock(): Promise<Lock>;
+  /** What was seen earlier, with the subject and whoever may own its addresses as they are now. */
+  ownersNow(earlier: Snapshot, subject: Subject): Promise<Snapshot>;
   /** The IPAM that gives out the cluster's addresses where it is not Calico's. */
   foreignIpam(): Promise<string | undefined>;
   /** Whether the cluster has nodes that need strict affinity; false where nodes may not be read. */
@@ -26,6 +30,8 @@ export interface OpenOptions {
   readonly env: NodeJS.ProcessEnv;
   readonly signal: AbortSignal;
   readonly now: () => Date;
+  /** Looks at the whole place again. */
+  readonly retake: () => Promise<Snapshot>;
   /** Told of what goes wrong and costs nothing. */
   readonly say: (text: string) => void;
 }
@@ -44,12 +50,23 @@ async function openStore(path: string, options: OpenOptions): Promise<Workplace>
   const lock = async (): Promise<Lock> => ({ state: "none" });
   const close = () => datastore.close();
   const ipam = ipamOn(datastore, options);
-  return { datastore, ipam, lock, foreignIpam: async () => undefined, hasWindowsNodes: async () => false, close };
+  return {
+    datastore,
+    ipam,
+    ownersNow: (earlier) => (hasOwners(earlier) ? options.retake() : Promise.resolve(earlier)),
+    lock,
+    foreignIpam: async () => undefined,
+    hasWindowsNodes: async () => false,
+    close,
+  };
 }
 
+const hasOwners = ({ pods, nodes, services }: Snapshot) => [pods, nodes, services].some((part) => part !== undefined);
+
 async function openCluster(place: ClusterPlace, options: OpenOptions): Promise<Workplace> {
-  const [cluster, { openKubernetes }] = await Promise.all([
+  const [cluster, { ownersNow }, { openKubernetes }] = await Promise.all([
     import("../cluster.ts"),
+    import("../snapshot/owners-now.ts"),
     import("../../datastore/kubernetes.ts"),
   ]);
   const { client, flavour } = await cluster.openCluster(place, options);
@@ -58,7 +75,15 @@ async function openCluster(place: ClusterPlace, options: OpenOptions): Promise<W
   const hasWindowsNodes = () => anyWindowsNode(client, options.signal);
   const ipam = ipamOn(datastore, options);
   const foreign = () => foreignIpamOf(client, options);
-  return { datastore, ipam, lock, foreignIpam: foreign, hasWindowsNodes, close: () => client.close() };
+  return {
+    datastore,
+    ipam,
+    ownersNow: (earlier, subject) => ownersNow({ client, flavour }, earlier, subject, options),
+    lock,
+    foreignIpam: foreign,
+    hasWindowsNodes,
+    close: () => client.close(),
+  };
 }
 
 const NODES = { group: "", version: "v1", plural: "nodes", kind: "Node" };

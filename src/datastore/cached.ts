@@ -254,7 +254,8 @@ class WatchFedDatastore implements CachedDatastore {
     const answered = object.kind === "Installation" ? undefined : this.#history.asked(); // it may be in another store
     try {
       const stored = await write;
-      answered?.(stored.metadata.resourceVersion);
+      const { resourceVersion } = stored.metadata;
+      if (resourceVersion !== object.metadata.resourceVersion) answered?.(resourceVersion); // it changed something
       if (cache?.era === era) cache?.put(stored);
       else cache?.doubt(stored.metadata.name);
       return stored;

@@ -103,6 +103,11 @@ describe("a cached reader of a restored store", () => {
     await expect(cached.get("IPPool", "lost-1")).rejects.toEqual(code("NotFound"));
   });
 
+  test("is not deceived by an update that changes nothing, which is answered with the old revision", async () => {
+    await cached.update(await cached.get("IPPool", "kept"));
+    expect(wentBack).toEqual([]);
+  });
+
   test("learns it from any list of a kind that is not held", async () => {
     await behind.restore("kept");
     await cached.list("IPAMHandle");

@@ -6,7 +6,7 @@ export interface Entry {
   readonly at: bigint;
   /**
    * Begun: `taking`, `releasing`, `recovering` (ends what was cut off), `claiming`, `changing`. Done: `got`, `released`,
-   * `changed`. `failed`: a call that ended as none may.
+   * `changed`. `failed`: a call that ended as none may; `gaveUp`: one that lost too many races.
    */
   readonly what:
     | "taking"
@@ -17,10 +17,13 @@ export interface Entry {
     | "claiming"
     | "changing"
     | "changed"
+    | "gaveUp"
     | "failed";
   /** The handle; of a change, what is changed, which only this process changes. */
   readonly subject: string;
   readonly ips: readonly string[];
+  /** The same with the prefix length of their block, where the method says it. */
+  readonly masked?: readonly string[];
   /** The method that takes. */
   readonly by?: string;
   /** Whose blocks the addresses that it got are in, where it looked; "" is nobody. */

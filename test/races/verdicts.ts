@@ -100,7 +100,7 @@ export function cutOffHandles(journals: readonly Journal[]): Set<string> {
 
 /** What calls ended in that may not end in an error. */
 export const failuresIn = (journals: readonly Journal[]): string[] =>
-  journals.flatMap(({ entries }) => entries.flatMap(({ error }) => error ?? []));
+  journals.flatMap(({ entries }) => entries.flatMap(({ what, error = "" }) => (what === "failed" ? error : [])));
 
 /** What was done, in words. */
 export function summaryOf(journals: readonly Journal[]): string {

@@ -76,6 +76,7 @@ export const GROUNDS: readonly Ground[] = [
   {
     name: "two pools overlap",
     pools: [pool("a", "10.70.0.0/24", { blockSize: 26 }), pool("b", "10.70.0.0/25", { blockSize: 28 })],
+    draws: ["10.70.0.0/24", "10.70.0.0/25"],
     ...RANGE,
   },
   {

@@ -67,7 +67,7 @@ async function recut(store: Datastore, { pools: [first], recut: turn }: Ground, 
   if (!turn) return 0;
   let times = 0;
   for (let [next, later] = [turn.to, first!] as [IPPool, IPPool]; !over.aborted; [next, later] = [later, next]) {
-    await sleep(150 + Math.random() * 500);
+    await sleep(50 + Math.random() * 200);
     const [stored] = (await store.list("IPPool")).items;
     await store.delete<"IPPool">(stored!);
     if (turn.pauseMs > 0) await sleep(Math.random() * turn.pauseMs);

@@ -4,6 +4,7 @@ import { type Cidr, formatCidr, parseCidr } from "../net/cidr.ts";
 import type { HostReservedAttr } from "./block.ts";
 import { IpamError } from "./errors.ts";
 import type { Labelled } from "./nodes.ts";
+import { byAcceptance } from "./pool-order.ts";
 import { disabledBecause, type Pool, poolWords } from "./pools.ts";
 import { selectionOf, selectsNamespace } from "./selection.ts";
 
@@ -46,7 +47,7 @@ export function choosePools(pools: readonly Pool[], query: PoolQuery): PoolChoic
       return because === undefined;
     });
 
-  const enabled = keep(family, (pool) => disabledBecause(pool) ?? tooSmall(pool, longest));
+  const enabled = keep(family, (pool) => disabledBecause(pool) ?? tooSmall(pool, longest)).sort(byAcceptance);
   if (enabled.length === 0) throw noPool("cannot find a qualified ippool", passedOver);
   const asked = new Set(query.requested.map((cidr) => requestedPool(enabled, cidr, passedOver)));
   const selected = asked.size > 0 ? [...asked] : keep(enabled, notSelectedBy(query));

@@ -1,8 +1,11 @@
 import { describe, expect, test } from "vitest";
+import { block } from "../../test/support/ipam-data.ts";
 import type { IPPool } from "../api/v3.ts";
 import { V3_API_VERSION } from "../api/v3.ts";
 import { addressFrom } from "./block.ts";
+import { choosePools } from "./pool-choice.ts";
 import { disabledBecause, poolFor, poolsOf } from "./pools.ts";
+import { utilizationOf } from "./utilization.ts";
 
 type More = {
   readonly created?: string;
@@ -40,6 +43,11 @@ describe("of two pools that overlap, one allocates", () => {
       pool("b", wide, { deleted: true }),
       pool("a", narrow, { allocatable: "False" }),
     ],
+    [
+      "an allocatable one, before one that is being deleted and was allocatable",
+      pool("b", wide, { allocatable: "True" }),
+      pool("a", narrow, { allocatable: "True", deleted: true, created: "2025-01-01T00:00:00Z" }),
+    ],
     ["the one that is not allocatable, before a new one", pool("b", wide, { allocatable: "False" }), pool("a", narrow)],
     ["the older one", pool("b", narrow, { created: "2025-01-01T00:00:00Z" }), pool("a", wide)],
     ["the one whose name comes first", pool("a", narrow), pool("b", wide)],
@@ -64,4 +72,25 @@ describe("of two pools that overlap, one allocates", () => {
     expect(poolFor(pools, addressFrom("10.0.0.1"))?.name).toBe("b");
     expect(poolFor(pools, addressFrom("10.0.0.200"))?.name).toBe("a");
   });
+});
+
+test("pools are drawn from in the order in which they are accepted", () => {
+  const sources = [
+    pool("a", "10.0.0.0/24"),
+    pool("b", "10.0.1.0/24", { created: "2025-01-01T00:00:00Z" }),
+    pool("c", "10.0.2.0/24", { allocatable: "True" }),
+  ];
+  const query = { version: 4, requested: [], host: "n", node: {}, use: "Workload" } as const;
+  const { usable } = choosePools(poolsOf(sources), query);
+  expect(usable.map(({ name }) => name)).toEqual(["c", "b", "a"]);
+});
+
+test("a block is counted in the accepted one of the pools that overlap it", () => {
+  const sources = [pool("a", "10.0.0.0/24"), pool("b", "10.0.0.0/26", { created: "2025-01-01T00:00:00Z" })];
+  const rows = utilizationOf(sources, [block("10.0.0.0/28")], []);
+  expect(rows.map(({ name, blocks }) => [name, blocks.length])).toEqual([
+    ["a", 0],
+    ["b", 1],
+    ["orphaned allocation blocks", 0],
+  ]);
 });

@@ -29,15 +29,16 @@ export function allocatableCondition({ status }: IPPool) {
   return status?.conditions?.find(({ type }) => type === "Allocatable");
 }
 
-function byAcceptance({ source: a }: Ordered, { source: b }: Ordered): number {
+/** Sorts pools as Calico's controller walks them. */
+export function byAcceptance({ source: a }: Ordered, { source: b }: Ordered): number {
   return rank(a) - rank(b) || byText(createdAt(a), createdAt(b)) || byText(a.metadata.name, b.metadata.name);
 }
 
 /** Allocatable pools first, then those being deleted, then those that are not allocatable, then new ones. */
 function rank(pool: IPPool): number {
+  if (pool.metadata.deletionTimestamp !== undefined) return 1;
   const status = allocatableCondition(pool)?.status;
   if (status === "True") return 0;
-  if (pool.metadata.deletionTimestamp !== undefined) return 1;
   return status === "False" ? 2 : 3;
 }
 

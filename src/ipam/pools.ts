@@ -3,7 +3,7 @@
 import { BLOCK_SIZES, DEFAULT_BLOCK_SIZE, isBlockSize } from "../api/block-sizes.ts";
 import type { IPPool } from "../api/v3.ts";
 import { type Address, type IpVersion, width } from "../net/address.ts";
-import { type Cidr, cidrOf, contains, formatCidr, parseCidr } from "../net/cidr.ts";
+import { type Cidr, cidrOf, contains, formatCidr, overlaps, parseCidr } from "../net/cidr.ts";
 import { addressFrom } from "./block.ts";
 import { IpamError } from "./errors.ts";
 import { allocatableCondition, overlapWinners } from "./pool-order.ts";
@@ -105,8 +105,16 @@ export function poolFor(pools: readonly Pool[], address: Address): Pool | undefi
 
 /** The pool all of a range is in. One that another pool overlaps hides no other. */
 export function poolAround(pools: readonly Pool[], range: Cidr): Pool | undefined {
-  const around = pools.filter(({ cidr }) => contains(cidr, range));
-  return around.find(({ source, overlappedBy }) => !overlappedBy && !source.spec.disabled) ?? around[0];
+  return acceptedFirst(pools.filter(({ cidr }) => contains(cidr, range)));
+}
+
+/** The pool that a range shares addresses with, by the same order. */
+export function poolOverlapping(pools: readonly Pool[], range: Cidr): Pool | undefined {
+  return acceptedFirst(pools.filter(({ cidr }) => overlaps(cidr, range)));
+}
+
+function acceptedFirst(candidates: readonly Pool[]): Pool | undefined {
+  return candidates.find(({ source, overlappedBy }) => !overlappedBy && !source.spec.disabled) ?? candidates[0];
 }
 
 /** Refuses pools of the other family. @throws IpamError InvalidArgument */

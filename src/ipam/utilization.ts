@@ -3,11 +3,11 @@ import type { IPAMBlock, IPPool } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
 import { type IpVersion, width } from "../net/address.ts";
 import { type AddressSet, addressSet, sizeOfDifference, union } from "../net/address-set.ts";
-import { type Cidr, cidrOf, contains, formatCidr, overlaps, size } from "../net/cidr.ts";
+import { type Cidr, cidrOf, contains, formatCidr, size } from "../net/cidr.ts";
 import { CidrIndex } from "../net/cidr-index.ts";
 import { attributeAt, freeOrdinals, isCooling, rangeOf } from "./block.ts";
 import { type Context, listBlocks, listPools, listReservations } from "./context.ts";
-import { type Pool, poolsOf } from "./pools.ts";
+import { type Pool, poolOverlapping, poolsOf } from "./pools.ts";
 import { reservedIn, saturated, withheld } from "./reserved.ts";
 
 /** Counts of addresses; from getUtilization none is above 2^63-1. */
@@ -78,12 +78,6 @@ export function utilizationOf(
     .filter((pool) => wanted.length === 0 || isWanted(pool))
     .map((pool) => poolUtilization(pool, ofPool.get(pool) ?? [], reserved, unsoundRanges));
   return wanted.length > 0 ? rows : [...rows, ...orphans(ofPool.get(undefined) ?? [])];
-}
-
-/** The pool that a block's addresses count for. One that another pool overlaps comes last. */
-function poolOverlapping(pools: readonly Pool[], range: Cidr): Pool | undefined {
-  const touching = pools.filter(({ cidr }) => overlaps(cidr, range));
-  return touching.find(({ overlappedBy }) => !overlappedBy) ?? touching[0];
 }
 
 function saturatedCounts<T extends Utilization>(row: T): T {

@@ -1,7 +1,7 @@
 /** Blocks by range and by owner, so that a question about a few of them does not walk through all. */
 import { rangeOfBlockName } from "../api/names.ts";
 import type { IPAMBlock } from "../api/v3.ts";
-import type { Cidr } from "../net/cidr.ts";
+import { type Cidr, parseCidr } from "../net/cidr.ts";
 import { CidrIndex } from "../net/cidr-index.ts";
 
 /** A stored block by name and range, whether or not the rest of it can be read. */
@@ -10,9 +10,9 @@ export interface BlockRef {
   readonly range: Cidr;
 }
 
-/** The reference to a block. One whose name is no block's is found by nobody, and never allocated from. */
-export function blockRef(name: string): BlockRef | undefined {
-  const range = rangeOfBlockName(name);
+/** The reference to a block; `cidr` is its spec's, and says where it is if its name does not. */
+export function blockRef(name: string, cidr: unknown = undefined): BlockRef | undefined {
+  const range = rangeOfBlockName(name) ?? (typeof cidr === "string" ? parseCidr(cidr) : undefined);
   return range && { name, range };
 }
 
@@ -23,10 +23,10 @@ export class BlockIndex {
   readonly #refs = new Map<string, BlockRef>();
   readonly #owned = new Map<string, Set<string>>();
 
-  put({ metadata: { name }, spec: { affinity } }: Indexed, replaced: Indexed | undefined): void {
-    if (replaced && replaced.spec.affinity === affinity) return;
+  put({ metadata: { name }, spec: { affinity, cidr } }: Indexed, replaced: Indexed | undefined): void {
+    if (replaced && replaced.spec.affinity === affinity && replaced.spec.cidr === cidr) return;
     if (replaced) this.delete(replaced);
-    this.addRange(blockRef(name));
+    this.putRange(name, blockRef(name, cidr));
     if (affinity) this.#owned.set(affinity, (this.#owned.get(affinity) ?? new Set<string>()).add(name));
   }
 
@@ -37,10 +37,14 @@ export class BlockIndex {
     if (affinity && owned?.size === 0) this.#owned.delete(affinity);
   }
 
-  addRange(ref: BlockRef | undefined): void {
-    if (!ref || this.#refs.has(ref.name)) return;
-    this.#refs.set(ref.name, ref);
-    this.#ranges.add(ref.range, ref.name);
+  /** Where the block of that name is now; undefined: nothing says. */
+  putRange(name: string, ref: BlockRef | undefined): void {
+    const known = this.#refs.get(name);
+    if (known && ref && isSameRange(known.range, ref.range)) return;
+    this.deleteRange(name);
+    if (!ref) return;
+    this.#refs.set(name, ref);
+    this.#ranges.add(ref.range, name);
   }
 
   deleteRange(name: string): void {
@@ -57,4 +61,8 @@ export class BlockIndex {
   ownedBy(affinity: string): Iterable<string> {
     return this.#owned.get(affinity) ?? [];
   }
+}
+
+function isSameRange(a: Cidr, b: Cidr): boolean {
+  return a.version === b.version && a.base === b.base && a.prefix === b.prefix;
 }

@@ -17,6 +17,15 @@ export interface ChangeRow extends Omit<Row, "uid"> {
 /** Whether an object is marked as deleted; 0 where it is not even JSON. */
 const IS_MARKED = "coalesce(CASE WHEN json_valid(json) THEN json_extract(json, '$.spec.deleted') END, 0) = 1";
 
+/** The range of a block by its spec; null where it is not even JSON. */
+const BLOCK_CIDR = "CASE WHEN json_valid(json) THEN json_extract(json, '$.spec.cidr') END AS cidr";
+
+/** A block by name, and its range as its spec has it. */
+export interface BlockName {
+  readonly name: string;
+  readonly cidr: unknown;
+}
+
 /** Prepared once, run often. */
 export class Tables {
   readonly #database: Database;
@@ -54,18 +63,17 @@ export class Tables {
   }
 
   /** Names of all blocks that are not marked as deleted. */
-  blockNames(): readonly { readonly name: string }[] {
-    return this.#sql(`SELECT name FROM objects WHERE kind = 'IPAMBlock' AND NOT ${IS_MARKED}`).all() as {
-      name: string;
-    }[];
+  blockNames(): readonly BlockName[] {
+    const text = `SELECT name, ${BLOCK_CIDR} FROM objects WHERE kind = 'IPAMBlock' AND NOT ${IS_MARKED}`;
+    return this.#sql(text).all() as unknown as BlockName[];
   }
 
   /** The blocks that were written after `revision`, in order; `gone` where one was deleted or marked. */
-  blockNamesAfter(revision: number): readonly { readonly name: string; readonly gone: number }[] {
+  blockNamesAfter(revision: number): readonly (BlockName & { readonly gone: number })[] {
     return this.#sql(
-      `SELECT name, type = 'DELETED' OR ${IS_MARKED} AS gone FROM changes ` +
+      `SELECT name, ${BLOCK_CIDR}, type = 'DELETED' OR ${IS_MARKED} AS gone FROM changes ` +
         "WHERE revision > ? AND kind = 'IPAMBlock' ORDER BY revision",
-    ).all(revision) as { name: string; gone: number }[];
+    ).all(revision) as unknown as (BlockName & { gone: number })[];
   }
 
   /** The newest revision that was given. */

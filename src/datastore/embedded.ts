@@ -199,13 +199,12 @@ class EmbeddedDatastore implements Datastore {
   /** Brings the index up to what is stored: by the changes since it was asked last, or as a whole. */
   #indexBlocks(): void {
     if (this.#blocksAt >= 0 && this.#tables.reaches(this.#blocksAt)) {
-      for (const { name, gone } of this.#tables.blockNamesAfter(this.#blocksAt)) {
-        if (gone) this.#blocks.deleteRange(name);
-        else this.#blocks.addRange(blockRef(name));
+      for (const { name, cidr, gone } of this.#tables.blockNamesAfter(this.#blocksAt)) {
+        this.#blocks.putRange(name, gone ? undefined : blockRef(name, cidr));
       }
     } else {
       this.#blocks = new BlockIndex();
-      for (const { name } of this.#tables.blockNames()) this.#blocks.addRange(blockRef(name));
+      for (const { name, cidr } of this.#tables.blockNames()) this.#blocks.putRange(name, blockRef(name, cidr));
     }
     this.#blocksAt = this.#tables.revision();
   }

@@ -2,8 +2,9 @@
 import { randomInt } from "node:crypto";
 import { isBlockSize } from "../api/block-sizes.ts";
 import { SINGLETON_NAME } from "../api/installation.ts";
-import { blockName, isObjectName, rangeOfBlockName } from "../api/names.ts";
+import { blockName, isObjectName } from "../api/names.ts";
 import type { IPAMBlock, IPPool } from "../api/v3.ts";
+import { blockRef } from "../datastore/block-index.ts";
 import { type CallOptions, type Datastore, isDatastoreError } from "../datastore/datastore.ts";
 import type { AddressSet } from "../net/address-set.ts";
 import { type Cidr, formatCidr, parseCidr } from "../net/cidr.ts";
@@ -131,8 +132,10 @@ export async function listBlocks({ datastore, warn }: Context, options: CallOpti
   for (const [name, reason] of problems) warn(`IPAMBlock "${name}" is passed over: ${reason}`);
   const unsound = new Set(problems.keys());
   const blocks = items.filter(({ metadata }) => !unsound.has(metadata.name));
-  const named = [...unsound].flatMap((name) => rangeOfBlockName(name) ?? []);
-  return { blocks, unsound, unsoundRanges: named.filter(({ prefix, version }) => isBlockSize(prefix, version)) };
+  const unusable = items.filter(({ metadata }) => unsound.has(metadata.name));
+  const cidrs = new Map(unusable.map(({ metadata, spec }) => [metadata.name, spec.cidr]));
+  const ranges = [...unsound].flatMap((name) => blockRef(name, cidrs.get(name))?.range ?? []);
+  return { blocks, unsound, unsoundRanges: ranges.filter(({ prefix, version }) => isBlockSize(prefix, version)) };
 }
 
 /** Every readable pool, in the order of their names; others are named in a warning. */

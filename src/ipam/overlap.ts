@@ -72,14 +72,24 @@ export async function findOverlaps(
   return overlaps;
 }
 
-async function listBlockNames({ datastore }: Context, options: CallOptions): Promise<CidrIndex<BlockRef>> {
-  const { signal } = options;
+async function listBlockNames({ datastore }: Context, { signal }: CallOptions): Promise<CidrIndex<BlockRef>> {
   const index = new CidrIndex<BlockRef>();
-  for (const { name } of await namesOfBlocks(datastore, signal ? { signal } : {})) {
-    const ref = blockRef(name);
+  const options = signal ? { signal } : {};
+  for (const { name } of await namesOfBlocks(datastore, options)) {
+    const ref = blockRef(name) ?? (await refBySpec(datastore, name, options));
     if (ref) index.add(ref.range, ref);
   }
   return index;
+}
+
+/** A block whose name is no block's is where its spec says, if it can be read. */
+async function refBySpec(datastore: Context["datastore"], name: string, options: CallOptions) {
+  try {
+    return blockRef(name, (await datastore.get("IPAMBlock", name, { ...options, fresh: true })).spec.cidr);
+  } catch (error) {
+    if (!isDatastoreError(error, "NotFound", "Invalid")) throw error;
+    return undefined;
+  }
 }
 
 async function namesOfBlocks(datastore: Context["datastore"], options: CallOptions) {

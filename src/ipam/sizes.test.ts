@@ -207,3 +207,14 @@ describe("TRY-28: a malformed block larger than any block", () => {
     expect(w.warnings.join()).toContain("0-0-0-0-0");
   });
 });
+
+describe("a block whose name is no block's", () => {
+  test("protects the range of its spec, whatever the store: no block is created over it", async () => {
+    await using w = await world({ pools: [["10.0.0.0/27", 28]], blockOrder: () => 0n });
+    await w.store.create({ ...block("10.0.0.0/29"), metadata: { name: "left-by-hand" } });
+    expect((await w.ipam.autoAssign(ask)).v4?.ips).toEqual(["10.0.0.16/28"]);
+    expect(await w.ipam.claimAffinity("10.0.0.0/28", owner("host-b"))).toMatchObject({ failed: ["10.0.0.0/28"] });
+    const error = await errorOf(w.ipam.assignIP({ ip: "10.0.0.12", hostname: "host-b" }));
+    expect(error).toMatchObject({ code: "BlockOverlap", message: expect.stringContaining("10.0.0.0/29") });
+  });
+});

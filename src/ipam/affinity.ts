@@ -9,7 +9,7 @@ import {
 } from "../api/names.ts";
 import { type BlockAffinity, type BlockAffinitySpec, type IPAMBlock, V3_API_VERSION } from "../api/v3.ts";
 import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
-import type { IpVersion } from "../net/address.ts";
+import { type IpVersion, parseAddress } from "../net/address.ts";
 import { type Cidr, formatCidr, parseCidr } from "../net/cidr.ts";
 import { type Context, TO_ACT_ON } from "./context.ts";
 import { IpamError, TransientError } from "./errors.ts";
@@ -49,6 +49,12 @@ export function rowRange({ metadata, spec }: BlockAffinity): Cidr {
   const cidr = parseCidr(spec.cidr);
   if (cidr) return cidr;
   throw new IpamError("MalformedBlock", `BlockAffinity "${metadata.name}": spec.cidr "${spec.cidr}" is not a CIDR`);
+}
+
+/** Whether a row names an address inside a block instead of the block: no block has such a range. */
+export function hasHostBits({ spec }: BlockAffinity): boolean {
+  const range = parseCidr(spec.cidr);
+  return range !== undefined && parseAddress(spec.cidr.split("/", 1)[0]!)?.value !== range.base;
 }
 
 /** Whether a row proves ownership. Rows older than states have none. */

@@ -109,6 +109,13 @@ export async function giveUpIfEmpty(
   });
 }
 
+/** Deletes an affinity whose range no block can have, and says so. */
+export async function deleteWithHostBits(context: Context, row: BlockAffinity, options: CallOptions): Promise<void> {
+  const { metadata, spec } = row;
+  context.warn(`BlockAffinity "${metadata.name}" is deleted: ${spec.cidr} is an address inside a block, not a block`);
+  await deleteQuietly(context, row, options);
+}
+
 /** A row that proves nothing can wait for its host's next call. */
 export async function deleteQuietly(
   { datastore, warn }: Context,

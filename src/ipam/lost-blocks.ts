@@ -7,13 +7,14 @@ import type { BlockAffinity, IPAMBlock } from "../api/v3.ts";
 import { isDatastoreError } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import { type Cidr, formatCidr } from "../net/cidr.ts";
-import { type AffinityConfig, affinityText, getAffinity, listAffinities, rowRange } from "./affinity.ts";
+import { type AffinityConfig, affinityText, getAffinity, hasHostBits, listAffinities, rowRange } from "./affinity.ts";
 import { rangeOf } from "./block.ts";
 import { problemOf } from "./block-problem.ts";
 import { type Claimer, claimBlock } from "./claim.ts";
-import { found, type LoadedBlock } from "./context.ts";
+import { found, type LoadedBlock, loadBlock } from "./context.ts";
 import { isIpamError, TransientError } from "./errors.ts";
-import { type GivingUp, giveUp } from "./give-up.ts";
+import { deleteWithHostBits, type GivingUp, giveUp } from "./give-up.ts";
+import { readable } from "./lookup.ts";
 
 /** A host that looks through its blocks. */
 export interface Looking extends Claimer, Omit<GivingUp, "requireEmpty"> {}
@@ -27,14 +28,26 @@ export function blocksOf(blocks: readonly IPAMBlock[], owner: AffinityConfig): C
 export async function rowsOfBlocks(
   looking: Looking,
   version: IpVersion,
-  rows: readonly BlockAffinity[],
+  listed: readonly BlockAffinity[],
 ): Promise<readonly BlockAffinity[]> {
   const { context, owner, options } = looking;
+  const withHostBits = listed.filter(hasHostBits);
+  for (const row of withHostBits) await replaceAffinity(looking, row);
+  const rows = withHostBits.length === 0 ? listed : await listAffinities(context, owner, version, options);
   const atHand = context.datastore.blocksOf?.(affinityText(owner), options) ?? [];
   const sound = atHand.filter((block) => problemOf(block) === undefined);
   const lost = lostBlocks(sound, owner, version, namesOf(rows));
   for (const cidr of lost) await putRight(looking, cidr);
   return lost.length === 0 ? rows : listAffinities(context, owner, version, options);
+}
+
+/** An affinity with host bits is deleted; if the owner has the block around them, that gets an affinity of its own. */
+async function replaceAffinity(looking: Looking, row: BlockAffinity): Promise<void> {
+  const { context, owner, cooldownSeconds, options } = looking;
+  const cidr = rowRange(row);
+  await deleteWithHostBits(context, row, options);
+  const loaded = await readable(context, loadBlock(context, cidr, cooldownSeconds, { ...options, fresh: true }));
+  if (loaded?.block.spec.affinity === affinityText(owner)) await putRight(looking, cidr);
 }
 
 /** The ranges that rows name. */

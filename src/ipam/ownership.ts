@@ -3,13 +3,13 @@ import type { IPAMBlock } from "../api/v3.ts";
 import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import { type Cidr, contains, formatCidr, parseCidr, size } from "../net/cidr.ts";
-import { type AffinityConfig, listAffinities, ownerOf, rowOwner, rowRange } from "./affinity.ts";
+import { type AffinityConfig, hasHostBits, listAffinities, ownerOf, rowOwner, rowRange } from "./affinity.ts";
 import { rememberPartial } from "./assignments.ts";
 import { rangeOf } from "./block.ts";
 import { CLAIM_RACES, type Claimer, claimBlock, closeClaim, type OpenClaim, openClaim } from "./claim.ts";
 import { type Context, configFor, cooldownFor, type LoadedBlock, listBlocks, listPools } from "./context.ts";
 import { IpamError, isIpamError, TransientError } from "./errors.ts";
-import { type GivingUp, giveUp } from "./give-up.ts";
+import { deleteWithHostBits, type GivingUp, giveUp } from "./give-up.ts";
 import { blocksOf } from "./lost-blocks.ts";
 import { findOverlaps } from "./overlap.ts";
 import { closedAround, isEnabled, type Pool, poolAround, poolsOf } from "./pools.ts";
@@ -182,6 +182,7 @@ async function rangesOf(
   options: CallOptions,
 ): Promise<Cidr[]> {
   const rows = await Promise.all(versions.map((version) => listAffinities(context, owner, version, options)));
+  for (const row of rows.flat().filter(hasHostBits)) await deleteWithHostBits(context, row, options);
   const { blocks } = await listBlocks(context, options);
   const own = blocksOf(blocks, owner).filter(({ version }) => versions.includes(version));
   return distinct([...rows.flat().map(rowRange), ...own]).sort(byAddress);
@@ -232,7 +233,9 @@ export async function releasePoolAffinities(context: Context, cidr: string, opti
   const { items, malformed } = await context.datastore.list("BlockAffinity", options);
   for (const { name, reason } of malformed) context.warn(`BlockAffinity "${name}" is passed over: ${reason}`);
   const rows = items.filter(({ spec }) => parseCidr(spec.cidr) !== undefined);
-  const named = rows.map((row) => [rowOwner(row), rowRange(row)] as const).filter(([, range]) => beginsIn(pool, range));
+  const inside = rows.filter((row) => beginsIn(pool, rowRange(row)));
+  for (const row of inside.filter(hasHostBits)) await deleteWithHostBits(context, row, options);
+  const named = inside.map((row) => [rowOwner(row), rowRange(row)] as const);
   const errors = await giveUpAll(how, named);
   const { blocks } = await listBlocks(context, options);
   const left = blocks.filter((block) => beginsIn(pool, rangeOf(block)));

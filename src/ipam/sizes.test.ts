@@ -59,6 +59,32 @@ describe("TRY-01: an affinity of another size than the pool's blocks", () => {
   });
 });
 
+describe("TRY-01: an affinity with host bits", () => {
+  const odd = "10.1.0.40/27";
+  const calls: Record<string, (w: World) => Promise<unknown>> = {
+    autoAssign: (w) => w.ipam.autoAssign(ask),
+    releaseHostAffinities: (w) => w.ipam.releaseHostAffinities(owner("host-a"), false),
+    releasePoolAffinities: (w) => w.ipam.releasePoolAffinities("10.1.0.0/24"),
+  };
+  test.each(Object.keys(calls))("%s releases it, and no other of the host's", async (method) => {
+    await using w = await world({ pools: [["10.1.0.0/24", 27]], blockOrder: () => 0n });
+    await putAffinity(w, "host-a", odd);
+    await calls[method]!(w);
+    expect(await affinities(w)).toEqual(method === "autoAssign" ? ["host-a 10.1.0.0/27 confirmed"] : []);
+    expect(w.warnings.join()).toContain(odd);
+  });
+
+  test("the block around it, where the host has addresses of it, stays the host's", async () => {
+    await using w = await world({ pools: [["10.1.0.0/24", 27]], blockOrder: () => 0n });
+    await putAffinity(w, "host-a", odd);
+    const { spec } = block("10.1.0.32/27", { affinity: "host:host-a" });
+    const held = { attributes: [{ handle_id: "h" }], allocations: [0, ...spec.allocations.slice(1)] };
+    await w.store.create(block("10.1.0.32/27", { ...spec, ...held, unallocated: spec.unallocated.slice(1) }));
+    expect((await w.ipam.autoAssign(ask)).v4?.ips).toEqual(["10.1.0.33/27"]);
+    expect(await affinities(w)).toEqual(["host-a 10.1.0.32/27 confirmed"]);
+  });
+});
+
 describe("TRY-02: two sizes over one range", () => {
   /** Pool b is the newer one; whoever read the pools before it came does not know of it. */
   const sequence = async (w: World, first: () => Promise<unknown>, then: () => Promise<unknown>) => {

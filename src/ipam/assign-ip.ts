@@ -8,7 +8,7 @@ import { affinityText } from "./affinity.ts";
 import { commit, type Taker } from "./allocation.ts";
 import { addressFrom, type HostReservedAttr, newBlock, ordinalOf, rangeOf } from "./block.ts";
 import { assign } from "./block-changes.ts";
-import { type Claimer, claimBlock, confirmedBlock, isOwn } from "./claim.ts";
+import { type Claimer, claimBlock, confirmedBlock, isOwn, WAITING_RACES } from "./claim.ts";
 import type { IPAMConfig } from "./config.ts";
 import { type Context, callingHost, configFor, type LoadedBlock, listPools } from "./context.ts";
 import { IpamError, isIpamError } from "./errors.ts";
@@ -17,6 +17,7 @@ import { heldAtLimit, heldInstead, unlessOvercounted } from "./max-alloc.ts";
 import { blockOverlap, findBlockHolding, findOverlaps, overlapsAtHand } from "./overlap.ts";
 import { blockOf, closedAround, type IntendedUse, isEnabled, type Pool, poolFor, poolsOf } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
+import { staying } from "./unfinished.ts";
 
 /** Which address, for whom. */
 export interface AssignIPArgs extends Taker {
@@ -51,7 +52,14 @@ export async function assignIP(context: Context, args: AssignIPArgs, options: Ca
   const owner = { affinityType, host: callingHost(context, args.hostname) } as const;
   const claimer = { owner, pools, reserved: args.hostReservedAttr, cooldownSeconds: config.ipCooldownSeconds };
   const request: Request = { ...claimer, args, context, options, config, pool, ip: formatAddress(address) };
-  const lost = ["Conflict", "NotFound", "BlockClaimConflict", "StaleAffinity", "HandleBusy"] as const;
+  const lost = [
+    "Conflict",
+    "NotFound",
+    "BlockClaimConflict",
+    "UnfinishedClaim",
+    "StaleAffinity",
+    "HandleBusy",
+  ] as const;
   const assigning = retryLostRaces(() => assignOnce(request), { what: `assigning ${args.ip}`, lost, ...options });
   await unlessOvercounted(assigning);
 }
@@ -89,14 +97,19 @@ async function assignOnce(request: Request): Promise<void> {
 }
 
 /** An address that another block covers too is given by neither. Of a confirmed own block that is asked only where blocks are at hand. */
-async function refuseCovered({ context, options, owner, ip }: Request, block: IPAMBlock): Promise<void> {
+async function refuseCovered(request: Request, block: IPAMBlock): Promise<void> {
+  const { context, options, owner, ip } = request;
   const address = addressFrom(ip);
   const own = block.metadata.name;
   const atHand = await overlapsAtHand(context, rangeOf(block), options);
   const others =
     atHand ??
     (isOwn({ owner }, { block, stored: block }) ? [] : (await findOverlaps(context, [block], options)).get(own)!);
-  const covering = others.filter((range) => contains(range, cidrOf(address, width(address.version))));
+  const single = cidrOf(address, width(address.version));
+  const covering = await staying(
+    request,
+    others.filter(({ range }) => contains(range, single)),
+  );
   if (covering.length > 0)
     throw blockOverlap(rangeOf(block), covering, `${ip} is in both and is allocated from neither`);
 }
@@ -108,7 +121,7 @@ async function loadOrClaim(request: Request): Promise<LoadedBlock> {
   const { loaded, listed } = await findBlockHolding(context, around, cooldownSeconds, { ...options, fresh: true });
   if (!loaded) {
     refuseKeptBack(request, around.block);
-    return claimBlock(context, { ...request, listed }, around.block, options);
+    return claimBlock(context, { ...request, listed }, around.block, options, WAITING_RACES);
   }
   return isOwn(request, loaded) ? confirmedBlock(context, request, loaded, options) : loaded;
 }

@@ -10,6 +10,7 @@
  * Of two claims of ranges that overlap, at least the later one sees the other: both may withdraw, never do both stay.
  */
 import type { BlockAffinity, IPAMBlock } from "../api/v3.ts";
+import type { BlockRef } from "../datastore/block-index.ts";
 import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
 import { type Cidr, formatCidr } from "../net/cidr.ts";
 import {
@@ -32,13 +33,17 @@ import {
   type Listed,
   overlappingOthers,
   overlapsAtHand,
+  rangesText,
   refuseOverlap,
 } from "./overlap.ts";
 import { isBlockOf, type Pool } from "./pools.ts";
 import { type LostRace, retryLostRaces } from "./retry.ts";
+import { staying } from "./unfinished.ts";
 
 /** What an attempt to claim a block can end in because someone else acted on it. */
-export const CLAIM_RACES: readonly LostRace[] = ["Conflict", "AlreadyExists", "NotFound"];
+const CLAIM_RACES: readonly LostRace[] = ["Conflict", "AlreadyExists", "NotFound"];
+/** The same where another claim of these addresses is waited for. */
+export const WAITING_RACES: readonly LostRace[] = [...CLAIM_RACES, "UnfinishedClaim"];
 
 /** For whom, and how, blocks are claimed. */
 export interface Claimer {
@@ -50,6 +55,8 @@ export interface Claimer {
   readonly cooldownSeconds: number;
   /** All blocks, where the caller has listed them: none is created over another. */
   readonly listed?: Listed | undefined;
+  /** Other blocks that overlapped the range when it was looked at last. */
+  readonly rivals?: readonly BlockRef[];
 }
 
 /** A claim between its two phases; one that was confirmed before has no affinity to confirm. */
@@ -64,16 +71,24 @@ export interface OpenClaim {
 /**
  * A claim of one range from its start to its end. A lost race is looked at again; an affinity that vanished while its
  * block was created is created again: a block must not be left with an owner that no affinity names.
- * @throws TransientError BlockClaimConflict, StaleAffinity where the block is another's, or overlaps one: the owner's
- * affinity is gone then; IpamError BlockOverlap
+ * @throws TransientError BlockClaimConflict, StaleAffinity where the block is another's, UnfinishedClaim where another claim
+ * of its addresses is under way: the owner's affinity is gone then; IpamError BlockOverlap
  */
-export function claimBlock(context: Context, claimer: Claimer, cidr: Cidr, options: CallOptions): Promise<LoadedBlock> {
+export function claimBlock(
+  context: Context,
+  claimer: Claimer,
+  cidr: Cidr,
+  options: CallOptions,
+  lost = CLAIM_RACES,
+): Promise<LoadedBlock> {
+  let { rivals = [] } = claimer;
   const attempt = async () => {
-    const claim = await openClaim(context, claimer, cidr, options);
+    const claim = await openClaim(context, { ...claimer, rivals }, cidr, options);
     const overlaps = claim.pending ? await findOverlaps(context, [claim.loaded.stored], options) : undefined;
-    return closeClaim(context, claimer, claim, overlaps?.get(claim.loaded.block.metadata.name) ?? [], options);
+    rivals = overlaps?.get(claim.loaded.block.metadata.name) ?? [];
+    return closeClaim(context, claimer, claim, rivals, options);
   };
-  return retryLostRaces(attempt, { what: `claiming block ${formatCidr(cidr)}`, lost: CLAIM_RACES, ...options });
+  return retryLostRaces(attempt, { what: `claiming block ${formatCidr(cidr)}`, lost, ...options });
 }
 
 /**
@@ -161,14 +176,16 @@ async function createBlock(
 }
 
 /** An affinity that can have no block is deleted. */
-async function unlessRefused(context: Context, { pools, listed }: Claimer, row: BlockAffinity, options: CallOptions) {
+async function unlessRefused(context: Context, claimer: Claimer, row: BlockAffinity, options: CallOptions) {
+  const { pools, listed, rivals = [], cooldownSeconds } = claimer;
   const cidr = rowRange(row);
   try {
     if (!isBlockOf(pools, cidr)) {
       throw new TransientError("StaleAffinity", `${formatCidr(cidr)} is no block of an enabled pool`);
     }
-    const others = listed ? overlappingOthers(listed, cidr) : await overlapsAtHand(context, cidr, options);
-    refuseOverlap(others ?? [], cidr);
+    const known = listed ? overlappingOthers(listed, cidr) : await overlapsAtHand(context, cidr, options);
+    const others = [...(known ?? []), ...rivals];
+    refuseOverlap(await staying({ context, cooldownSeconds, options }, others), cidr);
   } catch (error) {
     if (error instanceof TransientError || isIpamError(error, "BlockOverlap"))
       await deleteQuietly(context, row, options);
@@ -190,7 +207,7 @@ export async function closeClaim(
   context: Context,
   claimer: Claimer,
   { loaded, pending, isRecovered }: OpenClaim,
-  overlaps: readonly Cidr[],
+  overlaps: readonly BlockRef[],
   options: CallOptions,
 ): Promise<LoadedBlock> {
   if (!pending) return loaded;
@@ -210,7 +227,7 @@ async function withdraw(
   context: Context,
   { stored, block }: LoadedBlock,
   pending: BlockAffinity,
-  overlaps: readonly Cidr[],
+  overlaps: readonly BlockRef[],
   options: CallOptions,
 ): Promise<never> {
   const cidr = rangeOf(block);
@@ -223,8 +240,8 @@ async function withdraw(
   }
   await deleteBlock(context, stored, options);
   await deleteQuietly(context, pending, options);
-  const others = overlaps.map(formatCidr).join(", ");
-  throw new TransientError("BlockClaimConflict", `block ${formatCidr(cidr)} was withdrawn: it overlaps ${others}`);
+  const others = rangesText(overlaps);
+  throw new TransientError("UnfinishedClaim", `block ${formatCidr(cidr)} was withdrawn: it overlaps ${others}`);
 }
 
 /** Whoever confirmed the affinity in between did what was to be done. */

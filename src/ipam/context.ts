@@ -4,7 +4,7 @@ import { isBlockSize } from "../api/block-sizes.ts";
 import { SINGLETON_NAME } from "../api/installation.ts";
 import { blockName, isObjectName } from "../api/names.ts";
 import type { IPAMBlock, IPPool } from "../api/v3.ts";
-import { blockRef } from "../datastore/block-index.ts";
+import { type BlockRef, blockRef } from "../datastore/block-index.ts";
 import { type CallOptions, type Datastore, isDatastoreError } from "../datastore/datastore.ts";
 import type { AddressSet } from "../net/address-set.ts";
 import { type Cidr, formatCidr, parseCidr } from "../net/cidr.ts";
@@ -119,6 +119,8 @@ export interface ListedBlocks {
   readonly unsound: ReadonlySet<string>;
   /** Where those are that can be blocks: a range larger than any block has no addresses to protect. */
   readonly unsoundRanges: readonly Cidr[];
+  /** The same with their names. */
+  readonly unsoundRefs: readonly BlockRef[];
 }
 
 /** Every sound block; each other one is named in a warning and hides none. */
@@ -134,8 +136,9 @@ export async function listBlocks({ datastore, warn }: Context, options: CallOpti
   const blocks = items.filter(({ metadata }) => !unsound.has(metadata.name));
   const unusable = items.filter(({ metadata }) => unsound.has(metadata.name));
   const cidrs = new Map(unusable.map(({ metadata, spec }) => [metadata.name, spec.cidr]));
-  const ranges = [...unsound].flatMap((name) => blockRef(name, cidrs.get(name))?.range ?? []);
-  return { blocks, unsound, unsoundRanges: ranges.filter(({ prefix, version }) => isBlockSize(prefix, version)) };
+  const refs = [...unsound].flatMap((name) => blockRef(name, cidrs.get(name)) ?? []);
+  const unsoundRefs = refs.filter(({ range }) => isBlockSize(range.prefix, range.version));
+  return { blocks, unsound, unsoundRefs, unsoundRanges: unsoundRefs.map(({ range }) => range) };
 }
 
 /** Every readable pool, in the order of their names; others are named in a warning. */

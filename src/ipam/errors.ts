@@ -139,11 +139,14 @@ export function isIpamError(error: unknown, ...codes: IpamErrorCode[]): error is
   return error instanceof IpamError && (codes.length === 0 || codes.includes(error.code));
 }
 
-/** Internal: the block is another's, the affinity row is out of date, or the handle is being worked on. Never leaves. */
+/**
+ * Internal: the block is another's, another claim of these addresses is not finished, the affinity is out of date, or the
+ * handle is being worked on. Never leaves.
+ */
 export class TransientError extends Error {
   override readonly name = "TransientError";
   readonly class = "transient" satisfies ErrorClass;
-  readonly code: "BlockClaimConflict" | "StaleAffinity" | "HandleBusy";
+  readonly code: "BlockClaimConflict" | "UnfinishedClaim" | "StaleAffinity" | "HandleBusy";
 
   constructor(code: TransientError["code"], message: string) {
     super(message);

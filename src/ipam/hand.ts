@@ -1,8 +1,8 @@
 /** What one family's autoAssign has in hand: the addresses so far, and how more are taken out of a block. */
 import { blockName } from "../api/names.ts";
 import type { IPAMBlock } from "../api/v3.ts";
+import type { BlockRef } from "../datastore/block-index.ts";
 import { formatAddress } from "../net/address.ts";
-import { type AddressSet, EMPTY_SET } from "../net/address-set.ts";
 import { affinityText } from "./affinity.ts";
 import { commit } from "./allocation.ts";
 import type { IPAMAssignments } from "./assignments.ts";
@@ -10,14 +10,15 @@ import type { AutoAssignArgs } from "./auto-assign-args.ts";
 import { addressAt, maskedAddress, rangeOf, sequenceOf } from "./block.ts";
 import { allocate } from "./block-changes.ts";
 import { found, type LoadedBlock, loadBlock } from "./context.ts";
-import { isIpamError } from "./errors.ts";
+import { isIpamError, TransientError } from "./errors.ts";
 import { heldAtLimit, unlessOvercounted } from "./max-alloc.ts";
-import { coveredByOthers } from "./overlap.ts";
+import { addressesOf, overlapsAtHand } from "./overlap.ts";
 import type { ReleaseOptions } from "./release.ts";
 import { withheld } from "./reserved.ts";
 import { retryLostRaces } from "./retry.ts";
 import type { Search } from "./search.ts";
 import { coolingWords } from "./shortage.ts";
+import { staying } from "./unfinished.ts";
 
 /** The only thing in a call that changes: what is in it goes to the caller, also when the call fails. */
 export class Hand {
@@ -104,10 +105,10 @@ export class Hand {
 }
 
 /**
- * Takes what one block has, up to what is short; where someone else writes it first, from what they left. `covered` are
- * addresses of other blocks, where the caller has listed them.
+ * Takes what one block has, up to what is short; where someone else writes it first, from what they left. `listed` are
+ * other blocks that cover addresses of it, where the caller has listed all.
  */
-export async function takeFrom(hand: Hand, loaded: LoadedBlock, covered: AddressSet = EMPTY_SET): Promise<void> {
+export async function takeFrom(hand: Hand, loaded: LoadedBlock, listed: readonly BlockRef[] = []): Promise<void> {
   const { context, options, cooldownSeconds } = hand.search;
   let current: LoadedBlock | undefined = loaded;
   const taking = retryLostRaces(
@@ -115,23 +116,30 @@ export async function takeFrom(hand: Hand, loaded: LoadedBlock, covered: Address
       current ??= await found(loadBlock(context, rangeOf(loaded.block), cooldownSeconds, options));
       const block = current?.block;
       current = undefined;
-      if (block) await takeOnce(hand, block, covered);
+      if (block) await takeOnce(hand, block, listed);
     },
     {
       what: `assigning addresses in block ${loaded.block.spec.cidr} to handle ${hand.args.handleID}`,
       ...options,
-      lost: ["Conflict", "NotFound", "HandleBusy"],
+      lost: ["Conflict", "NotFound", "HandleBusy", "UnfinishedClaim"],
     },
   );
-  await unlessOvercounted(taking);
+  await unlessOvercounted(taking).catch(unlessUnfinished);
 }
 
-async function takeOnce(hand: Hand, before: IPAMBlock, listed: AddressSet): Promise<void> {
+/** A block is passed over while a claim that overlaps it stays unfinished. */
+function unlessUnfinished(error: unknown): void {
+  const cause = isIpamError(error, "MaxRetries") ? error.cause : undefined;
+  if (!(cause instanceof TransientError) || cause.code !== "UnfinishedClaim") throw error;
+}
+
+async function takeOnce(hand: Hand, before: IPAMBlock, listed: readonly BlockRef[]): Promise<void> {
   const { search, args } = hand;
   const { context, options, owner, config, reservations } = search;
   if (config.strictAffinity && before.spec.affinity !== affinityText(owner)) return;
   hand.see(before);
-  const covered = (await coveredByOthers(context, before, options)) ?? listed;
+  const others = (await overlapsAtHand(context, rangeOf(before), options)) ?? listed;
+  const covered = addressesOf(await staying(search, others));
   if (covered.length > 0)
     hand.note(`Addresses of block ${before.spec.cidr} that another block covers too are not allocated`);
   const { block: after, ordinals } = allocate(before, hand.short, args, withheld(reservations, covered));

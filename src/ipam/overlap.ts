@@ -20,53 +20,55 @@ import { type Context, found, type ListedBlocks, type LoadedBlock, listBlocks, l
 import { IpamError } from "./errors.ts";
 
 /** Blocks that were listed. */
-export type Listed = Pick<ListedBlocks, "blocks" | "unsoundRanges">;
+export type Listed = Pick<ListedBlocks, "blocks" | "unsoundRefs">;
 
-const indexes = new WeakMap<Listed, CidrIndex<Cidr>>();
+const indexes = new WeakMap<Listed, CidrIndex<BlockRef>>();
 
-/** Ranges of all listed blocks that share addresses with `cidr`, those that cannot be used among them. */
-export function overlapping(listed: Listed, cidr: Cidr): Cidr[] {
+/** All listed blocks that share addresses with `cidr`, those that cannot be used among them. */
+export function overlapping(listed: Listed, cidr: Cidr): BlockRef[] {
   let index = indexes.get(listed);
   if (!index) {
-    index = new CidrIndex<Cidr>();
-    for (const range of [...listed.blocks.map(rangeOf), ...listed.unsoundRanges]) index.add(range, range);
+    index = new CidrIndex<BlockRef>();
+    const sound = listed.blocks.map((block) => ({ name: block.metadata.name, range: rangeOf(block) }));
+    for (const ref of [...sound, ...listed.unsoundRefs]) index.add(ref.range, ref);
     indexes.set(listed, index);
   }
   return index.overlapping(cidr);
 }
 
 /** The same without the block of that very range. */
-export function overlappingOthers(listed: Listed, cidr: Cidr): Cidr[] {
-  return overlapping(listed, cidr).filter(({ prefix }) => prefix !== cidr.prefix);
+export function overlappingOthers(listed: Listed, cidr: Cidr): BlockRef[] {
+  const own = blockName(formatCidr(cidr));
+  return overlapping(listed, cidr).filter(({ name }) => name !== own);
 }
 
-/** Ranges of other stored blocks that overlap `cidr`; undefined where the store does not have all blocks at hand. */
+/** Other stored blocks that overlap `cidr`; undefined where the store does not have all blocks at hand. */
 export async function overlapsAtHand(
   context: Context,
   cidr: Cidr,
   options: CallOptions & { readonly after?: IPAMBlock },
-): Promise<Cidr[] | undefined> {
+): Promise<BlockRef[] | undefined> {
   const refs = await context.datastore.blocksOverlapping?.(cidr, options as object);
-  return refs && rangesOfOthers(context, cidr, refs, options);
+  return refs && othersAmong(context, cidr, refs, options);
 }
 
 /**
- * Ranges of other blocks that overlap each of `blocks`, by name, as of a moment after all of them were stored: from what is
+ * Other blocks that overlap each of `blocks`, by name, as of a moment after all of them were stored: from what is
  * at hand once the watch has delivered the block, or else by one list of names.
  */
 export async function findOverlaps(
   context: Context,
   blocks: readonly IPAMBlock[],
   options: CallOptions,
-): Promise<ReadonlyMap<string, readonly Cidr[]>> {
-  const overlaps = new Map<string, readonly Cidr[]>();
+): Promise<ReadonlyMap<string, readonly BlockRef[]>> {
+  const overlaps = new Map<string, readonly BlockRef[]>();
   let named: CidrIndex<BlockRef> | undefined;
   for (const block of blocks) {
     const range = rangeOf(block);
     const atHand = named ? undefined : await overlapsAtHand(context, range, { ...options, after: block });
     if (!atHand) named ??= await listBlockNames(context, options);
     const others =
-      atHand ?? (await rangesOfOthers(context, range, named!.overlapping(range), { ...options, fresh: true }));
+      atHand ?? (await othersAmong(context, range, named!.overlapping(range), { ...options, fresh: true }));
     overlaps.set(block.metadata.name, others);
   }
   return overlaps;
@@ -99,22 +101,22 @@ async function namesOfBlocks(datastore: Context["datastore"], options: CallOptio
 }
 
 /** Each is read: one whose deletion has begun is finished by that, and does not count. */
-async function rangesOfOthers(
+async function othersAmong(
   context: Context,
   cidr: Cidr,
   refs: readonly BlockRef[],
   options: CallOptions,
-): Promise<Cidr[]> {
+): Promise<BlockRef[]> {
   const own = blockName(formatCidr(cidr));
-  const ranges: Cidr[] = [];
-  for (const { name, range } of refs) {
-    if (name !== own && (await protectsRange(context, name, range, options))) ranges.push(range);
+  const others: BlockRef[] = [];
+  for (const ref of refs) {
+    if (ref.name !== own && (await protectsRange(context, ref, options))) others.push(ref);
   }
-  return ranges;
+  return others;
 }
 
 /** A block that cannot be used counts as well, unless its range is larger than a block can be. */
-async function protectsRange(context: Context, name: string, range: Cidr, options: CallOptions): Promise<boolean> {
+async function protectsRange(context: Context, { name, range }: BlockRef, options: CallOptions): Promise<boolean> {
   const canBeBlock = isBlockSize(range.prefix, range.version);
   try {
     const { fresh = false, signal } = options;
@@ -130,24 +132,28 @@ async function protectsRange(context: Context, name: string, range: Cidr, option
   }
 }
 
-/** The addresses of other blocks that overlap a block; undefined where the store does not have all blocks at hand. */
-export async function coveredByOthers(
-  context: Context,
-  block: IPAMBlock,
-  options: CallOptions,
-): Promise<AddressSet | undefined> {
-  const others = await overlapsAtHand(context, rangeOf(block), options);
-  return others && (others.length > 0 ? addressSet(others) : EMPTY_SET);
+/** The addresses of blocks. */
+export function addressesOf(refs: readonly BlockRef[]): AddressSet {
+  return refs.length > 0 ? addressSet(refs.map(({ range }) => range)) : EMPTY_SET;
 }
 
 /** @throws IpamError BlockOverlap where a block of that range would share addresses with another */
-export function refuseOverlap(others: readonly Cidr[], cidr: Cidr): void {
+export function refuseOverlap(others: readonly BlockRef[], cidr: Cidr): void {
   if (others.length > 0) throw blockOverlap(cidr, others, "release what that holds, then its affinity");
 }
 
-export function blockOverlap(cidr: Cidr, others: readonly Cidr[], advice: string): IpamError {
-  const message = `block ${formatCidr(cidr)} overlaps ${others.map(formatCidr).join(", ")}, which has another size: ${advice}`;
+export function blockOverlap(cidr: Cidr, others: readonly BlockRef[], advice: string): IpamError {
+  const message = `block ${formatCidr(cidr)} overlaps ${rangesText(others)}, which has another size: ${advice}`;
   return new IpamError("BlockOverlap", message);
+}
+
+/** Ranges for a message; a name that does not say the range is added. */
+export function rangesText(refs: readonly BlockRef[]): string {
+  const text = ({ name, range }: BlockRef) => {
+    const cidr = formatCidr(range);
+    return blockName(cidr) === name ? cidr : `${cidr} (IPAMBlock "${name}")`;
+  };
+  return refs.map(text).join(", ");
 }
 
 /** A block that holds an address, and all blocks, where they had to be listed to find it. */

@@ -1,12 +1,13 @@
 /** Claims and gives up blocks in bulk: a range's, a host's, a pool's. */
 import type { IPAMBlock } from "../api/v3.ts";
+import type { BlockRef } from "../datastore/block-index.ts";
 import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import { type Cidr, contains, formatCidr, parseCidr, size } from "../net/cidr.ts";
 import { type AffinityConfig, hasHostBits, listAffinities, ownerOf, rowOwner, rowRange } from "./affinity.ts";
 import { rememberPartial } from "./assignments.ts";
 import { rangeOf } from "./block.ts";
-import { CLAIM_RACES, type Claimer, claimBlock, closeClaim, type OpenClaim, openClaim } from "./claim.ts";
+import { type Claimer, claimBlock, closeClaim, type OpenClaim, openClaim, WAITING_RACES } from "./claim.ts";
 import { type Context, configFor, cooldownFor, type LoadedBlock, listBlocks, listPools } from "./context.ts";
 import { IpamError, isIpamError, TransientError } from "./errors.ts";
 import { deleteWithHostBits, type GivingUp, giveUp } from "./give-up.ts";
@@ -132,7 +133,7 @@ async function unlessAnothers<T>(claiming: Promise<T>): Promise<T | undefined> {
 
 function openRange(context: Context, claimer: Claimer, cidr: Cidr, options: CallOptions): Promise<OpenClaim> {
   const attempt = () => openClaim(context, claimer, cidr, options);
-  return retryLostRaces(attempt, { what: `claiming block ${formatCidr(cidr)}`, lost: CLAIM_RACES, ...options });
+  return retryLostRaces(attempt, { what: `claiming block ${formatCidr(cidr)}`, lost: WAITING_RACES, ...options });
 }
 
 /** A race that is lost here is claimed again by itself, from its start. */
@@ -141,14 +142,15 @@ async function closeRange(
   claimer: Claimer,
   cidr: Cidr,
   claim: OpenClaim,
-  overlaps: readonly Cidr[],
+  overlaps: readonly BlockRef[],
   options: CallOptions,
 ): Promise<LoadedBlock> {
   try {
     return await closeClaim(context, claimer, claim, overlaps, options);
   } catch (error) {
-    if (!isDatastoreError(error, "Conflict", "AlreadyExists", "NotFound")) throw error;
-    return claimBlock(context, claimer, cidr, options);
+    const isLost = error instanceof TransientError || isDatastoreError(error);
+    if (!isLost || !WAITING_RACES.includes(error.code)) throw error;
+    return claimBlock(context, { ...claimer, rivals: overlaps }, cidr, options, WAITING_RACES);
   }
 }
 

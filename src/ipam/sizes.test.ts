@@ -1,7 +1,7 @@
 /** Blocks have their pool's size, whatever is stored; and what two stored blocks cover is allocated from neither. */
 import { describe, expect, test } from "vitest";
 import { check } from "../../test/invariants/check.ts";
-import { errorOf, type World, world } from "../../test/support/ipam.ts";
+import { errorOf, type World, type WorldOptions, world } from "../../test/support/ipam.ts";
 import { block } from "../../test/support/ipam-data.ts";
 import { affinityLabels } from "../api/names.ts";
 import type { BlockAffinitySpec } from "../api/v3.ts";
@@ -157,6 +157,53 @@ describe("TRY-02: two sizes over one range", () => {
     w.pass(60);
     expect((await w.ipam.autoAssign(ask)).v4?.ips).toEqual(["10.1.0.0/26"]);
     expect(await sizes(w)).toEqual(["10.1.0.0/26"]);
+  });
+});
+
+describe("an unfinished claim in the way", () => {
+  const A = "10.1.0.0/26";
+  const unfinished = async (more: WorldOptions = {}) => {
+    const w = await world({ pools: [[A, 26]], blockOrder: () => 0n, ...more });
+    await putAffinity(w, "host-b", "10.1.0.0/28", "pending");
+    await w.store.create(block("10.1.0.0/28", { affinity: "host:host-b", affinityClaimTime: "2026-01-02T03:04:05Z" }));
+    return w;
+  };
+
+  test("assignIP releases it after 60 seconds, and is told of it before", async () => {
+    await using w = await unfinished();
+    w.pass(10);
+    expect(await errorOf(w.ipam.assignIP({ ip: "10.1.0.40" }))).toMatchObject({ code: "BlockOverlap" });
+    w.pass(60);
+    await w.ipam.assignIP({ ip: "10.1.0.40" });
+    expect(await sizes(w)).toEqual([A]);
+  });
+
+  test("claimAffinity releases it after 60 seconds", async () => {
+    await using w = await unfinished();
+    w.pass(10);
+    expect(await w.ipam.claimAffinity(A, owner("host-a"))).toEqual({ claimed: [], failed: [A] });
+    w.pass(60);
+    expect(await w.ipam.claimAffinity(A, owner("host-a"))).toEqual({ claimed: [A], failed: [] });
+  });
+
+  test("autoAssign from an own block releases it after 60 seconds, and uses the other addresses before", async () => {
+    await using w = await unfinished();
+    await putAffinity(w, "host-a", A);
+    await w.store.create(block(A, { affinity: "host:host-a" }));
+    w.pass(10);
+    expect((await w.ipam.autoAssign(ask)).v4?.ips).toEqual(["10.1.0.16/26"]);
+    w.pass(60);
+    expect((await w.ipam.autoAssign(ask)).v4?.ips).toEqual(["10.1.0.0/26"]);
+    expect(await sizes(w)).toEqual([A]);
+  });
+
+  test("it is waited for while it is young: its own claim withdraws", async () => {
+    await using w = await unfinished();
+    await putAffinity(w, "host-a", A);
+    await w.store.create(block(A, { affinity: "host:host-a" }));
+    const assigning = w.ipam.autoAssign(ask);
+    await w.ipam.autoAssign({ ...ask, hostname: "host-b" });
+    expect((await assigning).v4?.ips).toEqual(["10.1.0.0/26"]);
   });
 });
 

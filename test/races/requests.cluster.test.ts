@@ -1,13 +1,14 @@
 /** What calls cost, counted in requests on a real API server in both generations (never in time). */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CachedDatastore, cachedDatastore } from "../../src/datastore/cached.ts";
+import type { Datastore, Kind, Stored } from "../../src/datastore/datastore.ts";
 import { openKubernetes } from "../../src/datastore/kubernetes.ts";
 import { createIpam, type Ipam } from "../../src/ipam/client.ts";
 import { connect } from "../../src/kube/rest.ts";
 import type { KubeClient } from "../../src/kube/types.ts";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
-import { type FaultProxy, startFaultProxy } from "../faults/proxy.ts";
-import { pool } from "../support/ipam-data.ts";
+import { type FaultProxy, type LoggedRequest, startFaultProxy } from "../faults/proxy.ts";
+import { pool, usedBlock } from "../support/ipam-data.ts";
 
 const NODE = JSON.stringify({ apiVersion: "v1", kind: "Node", metadata: { name: "host-a", labels: { rack: "r1" } } });
 
@@ -85,6 +86,69 @@ describe.each(["v1", "v3"] as const)("%s", (flavour) => {
     await datastore.create(pool("pool-c", "10.1.0.0/16", { nodeSelector: 'rack == "r1"' }));
     await datastore.create(pool("pool-d", "fd01::/112", { nodeSelector: 'rack == "r1"' }));
     expect(await nodeReads()).toBe(1);
+  });
+
+  /** Lists of all blocks that a call makes; the pages of one count as one. */
+  const blockListsOf = async (call: () => Promise<unknown>) => {
+    const before = proxy.requestsMatching({ watch: false }).length;
+    await call();
+    const made = proxy.requestsMatching({ watch: false }).slice(before);
+    const isList = ({ method, path, query }: LoggedRequest) =>
+      method === "GET" && path.endsWith("/ipamblocks") && !query.has("continue");
+    return made.filter(isList).length;
+  };
+  const uncached = () => openKubernetes({ client, flavour });
+  const claimingHost = (hostname: string, store: Datastore = uncached()) =>
+    createIpam({ datastore: store, hostname, nodes: async () => ({}), blockOrder: () => 0n });
+  const claim = (host: string, store?: Datastore) =>
+    claimingHost(host, store).autoAssign({ num4: 1, intendedUse: "Workload", ipv4Pools: ["10.9.0.0/16"] });
+
+  test("a claim without caches lists the blocks twice, claimAffinity of many blocks too", async () => {
+    await datastore.create(pool("pool-e", "10.9.0.0/16", { assignmentMode: "Manual", blockSize: 28 }));
+    expect(await blockListsOf(() => claim("claimer-1"))).toBe(2);
+    const owner = { affinityType: "host", host: "claimer-2" } as const;
+    const all = () => claimingHost("claimer-2").claimAffinity("10.9.4.0/24", owner);
+    expect(await blockListsOf(all)).toBe(2);
+    expect(await blockListsOf(() => claimingHost("claimer-3").assignIP({ ip: "10.9.5.1" }))).toBe(2);
+    const ensure = () =>
+      claimingHost("claimer-4").ensureBlock({
+        ipv4Pools: ["10.9.0.0/16"],
+        hostReservedAttrIPv4s: { startOfBlock: 1, endOfBlock: 1, handle: "windows-reserved-ipam-handle", note: "" },
+      });
+    expect(await blockListsOf(ensure)).toBe(2);
+  });
+
+  test("a claim of a long-lived process lists no blocks", async () => {
+    await warm();
+    await expect.poll(() => requestsOf(() => datastore.list("IPAMBlock"))).toEqual([]);
+    expect(await blockListsOf(() => claim("claimer-5", datastore))).toBe(0);
+    await expect.poll(() => requestsOf(() => datastore.list("IPAMBlock"))).toEqual([]);
+    const owner = { affinityType: "host", host: "claimer-6" } as const;
+    const all = () => claimingHost("claimer-6", datastore).claimAffinity("10.9.6.0/26", owner);
+    expect(await blockListsOf(all)).toBe(0);
+  });
+
+  test("a lost race costs one more list", async () => {
+    const store = uncached();
+    let rivals = 0;
+    /** Before each of the first two blocks is created, another process has created one of another size there. */
+    const contended: Datastore = Object.assign(Object.create(store) as Datastore, {
+      get: store.get.bind(store),
+      list: store.list.bind(store),
+      update: store.update.bind(store),
+      delete: store.delete.bind(store),
+      listNames: store.listNames!.bind(store),
+      create: async (object: Stored<Kind>) => {
+        if (object.kind === "IPAMBlock" && rivals < 2) {
+          const cidr = object.spec.cidr.replace("/28", "/29");
+          rivals++;
+          await store.create(usedBlock(cidr, "rival", { 0: { handle_id: "r", secondary: {} } }));
+        }
+        return store.create(object as never);
+      },
+    });
+    expect(await blockListsOf(() => claim("claimer-7", contended))).toBe(4);
+    expect(rivals).toBe(2);
   });
 
   test("a long-lived one follows the nodes: selectors cost no request", async () => {

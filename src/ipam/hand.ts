@@ -12,7 +12,7 @@ import { allocate } from "./block-changes.ts";
 import { found, type LoadedBlock, loadBlock } from "./context.ts";
 import { isIpamError, TransientError } from "./errors.ts";
 import { heldAtLimit, unlessOvercounted } from "./max-alloc.ts";
-import { addressesOf, overlapsAtHand } from "./overlap.ts";
+import { addressesOf, findOverlaps, overlapsAtHand } from "./overlap.ts";
 import type { ReleaseOptions } from "./release.ts";
 import { withheld } from "./reserved.ts";
 import { retryLostRaces } from "./retry.ts";
@@ -116,7 +116,7 @@ export async function takeFrom(hand: Hand, loaded: LoadedBlock, listed: readonly
       current ??= await found(loadBlock(context, rangeOf(loaded.block), cooldownSeconds, options));
       const block = current?.block;
       current = undefined;
-      if (block) await takeOnce(hand, block, listed);
+      if (block) await takeOnce(hand, block, await othersOver(hand, block, { looked: loaded.block, listed }));
     },
     {
       what: `assigning addresses in block ${loaded.block.spec.cidr} to handle ${hand.args.handleID}`,
@@ -133,12 +133,26 @@ function unlessUnfinished(error: unknown): void {
   if (!(cause instanceof TransientError) || cause.code !== "UnfinishedClaim") throw error;
 }
 
-async function takeOnce(hand: Hand, before: IPAMBlock, listed: readonly BlockRef[]): Promise<void> {
+/**
+ * Other blocks that cover addresses of `block`: asked for where blocks are at hand, and where this is no longer the block that
+ * was looked at.
+ */
+async function othersOver(
+  { search: { context, options } }: Hand,
+  block: IPAMBlock,
+  { looked, listed }: { readonly looked: IPAMBlock; readonly listed: readonly BlockRef[] },
+): Promise<readonly BlockRef[]> {
+  const atHand = await overlapsAtHand(context, rangeOf(block), options);
+  if (atHand) return atHand;
+  if (block.metadata.uid === looked.metadata.uid) return listed;
+  return (await findOverlaps(context, [block], options)).get(block.metadata.name)!;
+}
+
+async function takeOnce(hand: Hand, before: IPAMBlock, others: readonly BlockRef[]): Promise<void> {
   const { search, args } = hand;
   const { context, options, owner, config, reservations } = search;
   if (config.strictAffinity && before.spec.affinity !== affinityText(owner)) return;
   hand.see(before);
-  const others = (await overlapsAtHand(context, rangeOf(before), options)) ?? listed;
   const covered = addressesOf(await staying(search, others));
   if (covered.length > 0)
     hand.note(`Addresses of block ${before.spec.cidr} that another block covers too are not allocated`);

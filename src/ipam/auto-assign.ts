@@ -150,7 +150,7 @@ async function fillFromNewBlocks(hand: Hand): Promise<Refusal | undefined> {
       return cap;
     }
     if (!config.autoAllocateBlocks) return "NoClaimAllowed";
-    const claimed = await claimNewBlock(hand.search, passed);
+    const claimed = await claimNewBlock(hand.search, passed, (message) => hand.note(message));
     if (claimed.length === 0) {
       if (config.strictAffinity) hand.note("No more free affine blocks and strict affinity enabled");
       return undefined;

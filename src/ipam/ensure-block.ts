@@ -68,8 +68,8 @@ async function firstOwnBlock(search: Search): Promise<LoadedBlock | undefined> {
 
 async function claimed(search: Search): Promise<LoadedBlock> {
   if (!search.config.autoAllocateBlocks) throw new IpamError("NoClaimAllowed", "failed to find or claim a block");
-  const [block] = await claimNewBlock(search, new Set());
-  if (block) return block;
   const details = [`every block of the pools that host ${search.host} may use is claimed`];
+  const [block] = await claimNewBlock(search, new Set(), (message) => details.push(message));
+  if (block) return block;
   throw new IpamError("NoFreeBlocks", "No Free Blocks", { details });
 }

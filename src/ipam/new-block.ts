@@ -13,16 +13,21 @@ import { type ListedBlocks, type LoadedBlock, listBlocks } from "./context.ts";
 import { isIpamError, TransientError } from "./errors.ts";
 import { lostBlocks, putRight } from "./lost-blocks.ts";
 import { overlapping, overlappingOthers } from "./overlap.ts";
-import { type Pool, poolAround } from "./pools.ts";
+import { type Pool, poolAround, poolOverlapping } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
 import type { Search } from "./search.ts";
 import { isOldEnough, releaseEmpty, staying } from "./unfinished.ts";
 
 /**
  * Claims a block that is free; where the list shows blocks of the host that no row names, it has got those that are in use
- * again instead. Empty where there is nothing to claim. `passed` are blocks that are of no use.
+ * again instead. Empty where there is nothing to claim. `passed` are blocks that are of no use. `note` is told of the malformed blocks that
+ * keep their ranges from being claimed.
  */
-export function claimNewBlock(search: Search, passed: ReadonlySet<string>): Promise<readonly LoadedBlock[]> {
+export function claimNewBlock(
+  search: Search,
+  passed: ReadonlySet<string>,
+  note: (message: string) => void,
+): Promise<readonly LoadedBlock[]> {
   const { context, host, options } = search;
   const unusable = new Set(passed);
   /** Lost since the list: the next candidate is tried, and blocks are listed again only when there is none. */
@@ -40,13 +45,24 @@ export function claimNewBlock(search: Search, passed: ReadonlySet<string>): Prom
     }
     const usable = await findUsableBlock(search, listed, new Set([...unusable, ...contested])).catch(listAgain);
     if (usable) return [await claimUsable(search, usable, { unusable, contested })];
-    if (contested.size === 0) return [];
+    if (contested.size === 0) {
+      for (const message of malformedIn(search.usable, listed)) note(message);
+      return [];
+    }
     listed = undefined;
     contested.clear();
     throw new TransientError("BlockClaimConflict", `every block that ${host} tried to claim was contested`);
   };
   const lost = ["BlockClaimConflict", "UnfinishedClaim", "StaleAffinity"] as const;
   return retryLostRaces(attempt, { what: `claiming a block for ${host}`, lost, ...options });
+}
+
+function malformedIn(usable: readonly Pool[], { unsoundRefs }: ListedBlocks): string[] {
+  const inside = unsoundRefs.filter(({ range }) => poolOverlapping(usable, range));
+  return inside.map(
+    ({ name, range }) =>
+      `IPAMBlock "${name}" is malformed: nothing in ${formatCidr(range)} is claimed until it is corrected`,
+  );
 }
 
 /** Puts right the host's lost blocks among `blocks`, and gives those in use that the call may draw from. */

@@ -1,7 +1,7 @@
 /** Blocks have their pool's size, whatever is stored; and what two stored blocks cover is allocated from neither. */
 import { describe, expect, test } from "vitest";
 import { check } from "../../test/invariants/check.ts";
-import { errorOf, type World, type WorldOptions, world } from "../../test/support/ipam.ts";
+import { errorOf, type World, type WorldOptions, windowsReserve, world } from "../../test/support/ipam.ts";
 import { block } from "../../test/support/ipam-data.ts";
 import { affinityLabels } from "../api/names.ts";
 import type { BlockAffinitySpec } from "../api/v3.ts";
@@ -278,6 +278,16 @@ describe("TRY-28: a malformed block larger than any block", () => {
     expect((await w.ipam.autoAssign(ask)).v4?.ips).toHaveLength(1);
     expect(await w.ipam.claimAffinity("10.0.0.12/30", owner("host-b"))).toMatchObject({ claimed: ["10.0.0.12/30"] });
     expect(w.warnings.join()).toContain("0-0-0-0-0");
+  });
+
+  test("one that keeps its range from being claimed is named by the calls that get nothing", async () => {
+    await using w = await world({ pools: [["10.0.0.0/30", 30]] });
+    await w.store.create({ ...block("10.0.0.0/30"), spec: block("10.0.0.4/30").spec });
+    const named = expect.stringContaining('IPAMBlock "10-0-0-0-30" is malformed');
+    expect((await w.ipam.autoAssign(ask)).v4?.msgs).toContainEqual(named);
+    const ensuring = w.ipam.ensureBlock({ hostReservedAttrIPv4s: windowsReserve(1, 1) });
+    expect(await errorOf(ensuring)).toMatchObject({ code: "NoFreeBlocks", details: [expect.anything(), named] });
+    expect(await errorOf(w.ipam.assignIP({ ip: "10.0.0.1" }))).toMatchObject({ message: named });
   });
 });
 

@@ -9,7 +9,7 @@ import { getAffinity, isConfirmed, ownerOf } from "./affinity.ts";
 import { collect, isEmpty, rangeOf, sequenceOf } from "./block.ts";
 import { problemOf } from "./block-problem.ts";
 import { type Context, found } from "./context.ts";
-import { TransientError } from "./errors.ts";
+import { isIpamError, TransientError } from "./errors.ts";
 import { deleteBlock, giveUpBlock } from "./give-up.ts";
 
 /** An empty block of another host can be released once its claim is this old; younger ones are about to be used. */
@@ -57,10 +57,16 @@ async function waitsFor(releasing: Releasing, stored: IPAMBlock): Promise<false>
   throw new TransientError("UnfinishedClaim", `block ${block.spec.cidr} is in the way, and its claim is not confirmed`);
 }
 
+/** What cannot be read counts as confirmed: such a block stays. */
 async function isClaimConfirmed({ context, options }: Releasing, block: IPAMBlock): Promise<boolean> {
-  const owner = ownerOf(block);
-  const affinity = owner && (await found(getAffinity(context, owner, rangeOf(block), options)));
-  return affinity !== undefined && isConfirmed(affinity);
+  try {
+    const owner = ownerOf(block);
+    const affinity = owner && (await found(getAffinity(context, owner, rangeOf(block), options)));
+    return affinity !== undefined && isConfirmed(affinity);
+  } catch (error) {
+    if (!isIpamError(error, "MalformedBlock") && !isDatastoreError(error, "Invalid")) throw error;
+    return true;
+  }
 }
 
 export function isOldEnough(block: IPAMBlock, now: Date): boolean {

@@ -21,8 +21,8 @@ export const repair: Mend = {
 /** Removed in steps, because pods may run in it. */
 export const drain: Mend = {
   does:
-    "Remove it in steps: delete the pods that have addresses in it, so that they get addresses of other blocks; release its " +
-    "affinity; once it is empty, `ipamctl gc` deletes it. Do not edit the block.",
+    "`ipamctl repair` removes it in steps: it releases its affinity, names the pods to delete so that they get addresses of " +
+    "other blocks, and deletes it once it is empty. Do not edit the block.",
   command: ({ code }) => `ipamctl repair ${code}`,
 };
 

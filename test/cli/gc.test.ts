@@ -35,6 +35,14 @@ describe("what is freed", () => {
       ["done give up IPAMBlock/10-0-0-8-30"],
     ],
     [
+      "TRY-14: an empty block of a deleted pool, the last of its node",
+      {
+        ...more({ blocks: [emptyBlock("192.0.2.0/30", "node-c")], affinities: [affinity("node-c", "192.0.2.0/30")] }),
+        nodes: [...sound.nodes!, node("node-c")],
+      },
+      ["done give up IPAMBlock/192-0-2-0-30"],
+    ],
+    [
       "an empty block of a node that is gone",
       more({ blocks: [emptyBlock("10.0.0.8/30", "node-z")], affinities: [affinity("node-z", "10.0.0.8/30")] }),
       ["done give up IPAMBlock/10-0-0-8-30"],

@@ -11,10 +11,8 @@ import { siteOf } from "./writing-site.ts";
 const MENDING = ["repair", "gc", "configure"];
 /** What the embedded store does not show, or puts right when it is written; `writing.cluster.test.ts` mends them on a real server. */
 const NOT_EMBEDDED = ["UnfinishedDeletion", "MissingLabels"];
-/** Removed in steps by people: pods are deleted in between. */
-const IN_STEPS = ["OverlappingBlocks", "ForeignBlockSize", "BlockOutsidePools"];
-/** The store counts an object's generations by itself, from 1. */
-const NOT_STORED = ["level with a written block"];
+/** The store counts an object's generations by itself, from 1, and writes its time of creation. */
+const NOT_STORED = ["level with a written block", "one inside the other"];
 
 const commandsOf = (code: string, damaged: object) =>
   judge({ ...sound, ...damaged }, { now: NOW }).flatMap((finding) => (finding.code === code ? [finding.command] : []));
@@ -22,7 +20,6 @@ const commandsOf = (code: string, damaged: object) =>
 const mended = DAMAGES.filter(
   ([code, what, damaged]) =>
     !NOT_EMBEDDED.includes(code) &&
-    !IN_STEPS.includes(code) &&
     !NOT_STORED.includes(what) &&
     commandsOf(code, damaged).some((command) => MENDING.includes(command.split(" ")[1]!)),
 );

@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
 import { MENDERS } from "../../src/cli/repair/menders.ts";
 import { CODES } from "../../src/judgement/codes.ts";
-import { repair } from "../../src/judgement/mend.ts";
+import { drain, repair } from "../../src/judgement/mend.ts";
 import type { Snapshot } from "../../src/judgement/snapshot.ts";
 import { affinity, handle, usedBlock } from "../support/ipam-data.ts";
 import { scratchFile } from "./ipamctl.ts";
@@ -22,7 +22,9 @@ const mend = async (site: Site, code: string, ...args: string[]) => {
 };
 
 it("mends exactly the codes whose mend it is", () => {
-  const codes = Object.entries(CODES).flatMap(([code, row]) => (row.mend === repair ? [code] : []));
+  const codes = Object.entries(CODES).flatMap(([code, row]) =>
+    row.mend === repair || row.mend === drain ? [code] : [],
+  );
   expect(Object.keys(MENDERS).sort()).toEqual(codes.sort());
 });
 

@@ -5,6 +5,7 @@ import { createIpam, type Ipam } from "../../ipam/client.ts";
 import type { TwoLooks } from "../../judgement/collection.ts";
 import type { Finding } from "../../judgement/finding.ts";
 import type { Session } from "../session.ts";
+import type { Item } from "../writing/plan.ts";
 import type { Workplace } from "../writing/workplace.ts";
 import { type Copy, copied } from "./copy.ts";
 
@@ -21,9 +22,12 @@ export interface Mending {
 
 /**
  * Mends what findings of one code say of one object, wholly, after looking once more.
- * @returns why it was left alone, where it was
+ * @returns why it was left alone, where it was; what it came to, where that was not known before
  */
-export type Mender = (mending: Mending, findings: readonly [Finding, ...Finding[]]) => Promise<string | undefined>;
+export type Mender = (
+  mending: Mending,
+  findings: readonly [Finding, ...Finding[]],
+) => Promise<string | Partial<Item> | undefined>;
 
 export function mendingOn(session: Session, looks: TwoLooks, workplace: Workplace, copy: Copy): Mending {
   const datastore = copied(workplace.datastore, copy);

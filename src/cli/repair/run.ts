@@ -8,10 +8,11 @@ import type { Session } from "../session.ts";
 import { UsageError } from "../usage-error.ts";
 import type { Given } from "../verb.ts";
 import { carryOut, type WriteOptions } from "../writing/carry-out.ts";
-import type { Plan } from "../writing/plan.ts";
+import type { Item, Plan } from "../writing/plan.ts";
 import { graceOf, lookAgain, oneLook } from "../writing/two-looks.ts";
 import type { Workplace } from "../writing/workplace.ts";
 import { Copy } from "./copy.ts";
+import { drainItem, removeBlock } from "./drain.ts";
 import { MENDERS } from "./menders.ts";
 import { type Mending, mendingOn } from "./mending.ts";
 
@@ -85,15 +86,25 @@ function planOf(mending: Mending, code: string, all: boolean): Plan {
     kind: "Repair",
     title: `Mend ${code} of ${mended.length} object${mended.length === 1 ? "" : "s"}`,
     steps: mended.map(([object, findings]) => ({
-      action: "mend",
       object,
-      why: wordsOf(findings),
-      facts: { code },
+      ...itemOf(mending, code, findings),
       run: () => MENDERS[code]!(mending, findings as unknown as Findings),
     })),
     kept: [],
     notes: left > 0 ? [`the first ${MOST} of ${objects.length} objects: --all takes all`] : [],
   };
+}
+
+function itemOf(
+  { looks }: Mending,
+  code: string,
+  findings: readonly Finding[],
+): Pick<Item, "action" | "why" | "facts"> {
+  const why = wordsOf(findings);
+  const item = { action: "mend", why, facts: { code } };
+  if (MENDERS[code] !== removeBlock) return item;
+  const removal = drainItem(looks.inventory, findings[0]!.object.name, why);
+  return { ...item, ...removal, facts: { ...item.facts, ...removal.facts } };
 }
 
 function wordsOf([first, ...others]: readonly Finding[]): string {

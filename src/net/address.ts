@@ -20,7 +20,8 @@ export function width(version: IpVersion): 32 | 128 {
  * IPv4 address.
  */
 export function parseAddress(text: string): Address | undefined {
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return fromOctets(text);
+  // ipaddr.js finds out by an exception, which costs more than all the rest.
+  if (!text.includes(":")) return ipaddr.IPv4.isValidFourPartDecimal(text) ? fromOctets(text) : undefined;
   if (!isStrictIPv6(text)) return undefined;
   const parsed = ipaddr.IPv6.parse(text);
   return parsed.isIPv4MappedAddress() ? fromOctets(parsed.toIPv4Address().toString()) : fromBytes(parsed.toByteArray());

@@ -69,15 +69,16 @@ export function createSession(io: Io, program: string, options: SessionOptions):
     warn,
     told: (text) => toldText(text, program, options),
     snapshot: async () => {
-      const [{ choosePlace }, { takeSnapshot }, { createProgress }] = await Promise.all([
+      const [{ choosePlace }, { takeSnapshot }, { createProgress }, { readable }] = await Promise.all([
         import("./place.ts"),
         import("./snapshot/take.ts"),
         import("./progress.ts"),
+        import("../judgement/readable.ts"),
       ]);
       const progress = createProgress(io.stderr);
       const place = choosePlace(options, { env: io.env });
       const take = io.take ?? takeSnapshot;
-      const snapshot = await take(place, { ...io, progress: progress.report }).finally(progress.end);
+      const snapshot = readable(await take(place, { ...io, progress: progress.report }).finally(progress.end));
       if (snapshot.foreignIpam !== undefined) {
         const { foreignWarning } = await import("../api/calico-installation.ts");
         warn(foreignWarning(snapshot.foreignIpam));

@@ -9,6 +9,7 @@ import { reservedAddresses, withheld } from "../ipam/reserved.ts";
 import { type AddressSet, addressSet } from "../net/address-set.ts";
 import { type Cidr, overlaps } from "../net/cidr.ts";
 import { type BlockIndex, blockIndex } from "./block-index.ts";
+import { readable } from "./readable.ts";
 import type { Snapshot } from "./snapshot.ts";
 
 export interface Inventory {
@@ -26,10 +27,11 @@ export interface Inventory {
   readonly handles: readonly IPAMHandle[];
 }
 
-export function inventoryOf(snapshot: Snapshot): Inventory {
-  const stored = snapshot.configurations.find(({ metadata }) => metadata.name === SINGLETON_NAME);
+export function inventoryOf(stored: Snapshot): Inventory {
+  const snapshot = readable(stored);
+  const configuration = snapshot.configurations.find(({ metadata }) => metadata.name === SINGLETON_NAME);
   const blocks = snapshot.blocks.filter(isLive);
-  const config = effectiveConfig(stored?.spec);
+  const config = effectiveConfig(configuration?.spec);
   return {
     snapshot,
     config,

@@ -16,7 +16,7 @@ export interface Ran {
   readonly stderr: string;
 }
 
-export interface RunOptions extends Partial<Pick<Io, "now" | "signal" | "env">> {
+export interface RunOptions extends Partial<Pick<Io, "now" | "signal" | "env" | "take">> {
   /** Looked at as a bundle. */
   readonly snapshot?: Snapshot;
   /** Its IPAM objects are looked at in an embedded store. */

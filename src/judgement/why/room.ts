@@ -1,14 +1,14 @@
 /** How much room a node has in the pools it may draw from: in its own blocks, in ranges to claim, in blocks of others. */
-
+import { isBlockSize } from "../../api/block-sizes.ts";
 import { rangeOfBlockName } from "../../api/names.ts";
 import type { IPAMBlock } from "../../api/v3.ts";
-import { collect, freeOrdinals, isEmpty } from "../../ipam/block.ts";
+import { collect, freeOrdinals, isEmpty, rangeOf } from "../../ipam/block.ts";
 import { blocksInOrder, hashedOrder } from "../../ipam/block-order.ts";
 import { problemOf } from "../../ipam/block-problem.ts";
 import { isBlockOf, type Pool, poolAround } from "../../ipam/pools.ts";
 import { EMPTY_BLOCK_MIN_RECLAIM_AGE_MS } from "../../ipam/unfinished.ts";
 import { utilizationOf } from "../../ipam/utilization.ts";
-import { type AddressSet, addressSet, rangeCovering, touches } from "../../net/address-set.ts";
+import { type AddressSet, addressSet, rangeCovering, touches, union } from "../../net/address-set.ts";
 import { type Cidr, parseCidr, size } from "../../net/cidr.ts";
 import { freeAt, freeIn, type Inventory } from "../inventory.ts";
 import { rowOwnerText } from "../owners.ts";
@@ -98,21 +98,23 @@ function holding(blocks: readonly IPAMBlock[], inventory: Inventory): Holding {
   };
 }
 
-/** Where blocks are, sound or not. */
+/** Where blocks are, sound or not. One that is larger than a block can be keeps nobody from claiming a part of its range. */
 export function takenRanges({ snapshot, blocks }: Inventory): AddressSet {
   const unread = snapshot.malformed.flatMap(({ kind, name }) =>
     kind === "IPAMBlock" ? (rangeOfBlockName(name) ?? []) : [],
   );
-  return addressSet([...blocks.flatMap(({ spec }) => parseCidr(spec.cidr) ?? []), ...unread]);
+  const isInTheWay = ({ prefix, version }: Cidr) => isBlockSize(prefix, version);
+  return addressSet([...blocks.map(rangeOf), ...unread].filter(isInTheWay));
 }
 
 const isFreeRange = (range: Cidr, taken: AddressSet, { reserved }: Inventory) =>
   !touches(taken, range) && !rangeCovering(reserved, range);
 
-/** A range of the pools where no block is. */
+/** A range of the pools where no block is. What one block covers is not walked through, however much of the pool that is. */
 function hasUnclaimed({ reserved }: Inventory, usable: readonly Pool[], taken: AddressSet): boolean {
+  const covered = union(reserved, taken);
   return usable.some((pool) => {
-    for (const range of blocksInOrder(pool, "", hashedOrder, reserved)) if (!touches(taken, range)) return true;
+    for (const range of blocksInOrder(pool, "", hashedOrder, covered)) if (!touches(taken, range)) return true;
     return false;
   });
 }

@@ -43,7 +43,9 @@ test.each([
   "why --node node-a",
   "plan --nodes 1 --pods-per-node 1",
 ])("ipamctl %s: answers from the others", async (line) => {
-  const { code, stdout, stderr } = await ipamctl([...line.split(" "), "--bundle", "not-read"], { take: async () => stored });
+  const { code, stdout, stderr } = await ipamctl([...line.split(" "), "--bundle", "not-read"], {
+    take: async () => stored,
+  });
   for (const name of ["odd-block", "odd-affinity", "odd-pool"]) expect(stderr).toContain(`"${name}" cannot be read`);
   expect([0, 3]).toContain(code);
   expect(stdout).not.toBe("");

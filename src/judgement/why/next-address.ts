@@ -1,7 +1,7 @@
 /** The address that the next pod on a node gets, as the library chooses it, and whether somebody uses it already. Pure. */
 import type { IPAMBlock } from "../../api/v3.ts";
 import { addressAt, freeOrdinals, rangeOf } from "../../ipam/block.ts";
-import { blocksInOrder, hashedOrder, placeInOrder } from "../../ipam/block-order.ts";
+import { hashedOrder, placeInOrder } from "../../ipam/block-order.ts";
 import { type Pool, poolAround } from "../../ipam/pools.ts";
 import { formatAddress } from "../../net/address.ts";
 import { type AddressSet, has, touches } from "../../net/address-set.ts";
@@ -11,7 +11,7 @@ import { freeIn, type Inventory } from "../inventory.ts";
 import { deletePod, repair } from "../mend.ts";
 import { userText } from "../users.ts";
 import type { Cause } from "./codes.ts";
-import { isForTheTaking, type Room, takenRanges } from "./room.ts";
+import { firstUnclaimed, isForTheTaking, type Room, takenRanges } from "./room.ts";
 
 type Found = Pick<Cause, "code" | "message" | "command">;
 
@@ -65,7 +65,7 @@ function nextAddress(inventory: Inventory, { host, room, now, mayClaim }: Next):
   for (const range of room.remade) if (!touches(taken, range)) return firstFree(range, inventory.reserved);
   const others = inHostsOrder(room.others.blocks, room.usable, host);
   if (mayClaim) {
-    const range = firstUnclaimed(room.usable, host, taken, inventory.reserved);
+    const range = firstUnclaimed(inventory, room.usable, host, taken);
     if (range) return firstFree(range, inventory.reserved);
     const empty = others.find((block) => isForTheTaking(block, inventory, now));
     if (empty) return firstFree(rangeOf(empty), inventory.reserved);
@@ -89,18 +89,6 @@ function inHostsOrder(blocks: readonly IPAMBlock[], pools: readonly Pool[], host
     const inside = blocks.filter(({ spec }) => poolAround(pools, parseCidr(spec.cidr)!) === pool);
     return inside.toSorted((a, b) => Number(place(rangeOf(a)) - place(rangeOf(b))));
   });
-}
-
-function firstUnclaimed(
-  pools: readonly Pool[],
-  host: string,
-  taken: AddressSet,
-  reserved: AddressSet,
-): Cidr | undefined {
-  for (const pool of pools) {
-    for (const range of blocksInOrder(pool, host, hashedOrder, reserved)) if (!touches(taken, range)) return range;
-  }
-  return undefined;
 }
 
 /** Of a block that is created: its first address that no reservation covers. */

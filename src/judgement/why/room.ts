@@ -66,7 +66,9 @@ export function roomIn(inventory: Inventory, host: string, usable: readonly Pool
     remade: claims
       .map((cidr) => parseCidr(cidr)!)
       .filter((range) => isBlockOf(inventory.pools, range) && isFreeRange(range, taken, inventory)),
-    claimable: hasUnclaimed(inventory, usable, taken) || others.some((block) => isForTheTaking(block, inventory, now)),
+    claimable:
+      firstUnclaimed(inventory, usable, host, taken) !== undefined ||
+      others.some((block) => isForTheTaking(block, inventory, now)),
     reservedUnused: usable.length === 0 ? 0n : reservedUnused(inventory, usable),
     capacity: usable.reduce((sum, { cidr }) => sum + size(cidr), 0n),
   };
@@ -110,13 +112,21 @@ export function takenRanges({ snapshot, blocks }: Inventory): AddressSet {
 const isFreeRange = (range: Cidr, taken: AddressSet, { reserved }: Inventory) =>
   !touches(taken, range) && !rangeCovering(reserved, range);
 
-/** A range of the pools where no block is. What one block covers is not walked through, however much of the pool that is. */
-function hasUnclaimed({ reserved }: Inventory, usable: readonly Pool[], taken: AddressSet): boolean {
+/**
+ * The first range of the pools, in the host's order, where no block is. What one block covers is not walked through, however
+ * much of the pool that is.
+ */
+export function firstUnclaimed(
+  { reserved }: Inventory,
+  pools: readonly Pool[],
+  host: string,
+  taken: AddressSet,
+): Cidr | undefined {
   const covered = union(reserved, taken);
-  return usable.some((pool) => {
-    for (const range of blocksInOrder(pool, "", hashedOrder, covered)) if (!touches(taken, range)) return true;
-    return false;
-  });
+  for (const pool of pools) {
+    for (const range of blocksInOrder(pool, host, hashedOrder, covered)) if (!touches(taken, range)) return range;
+  }
+  return undefined;
 }
 
 export function isForTheTaking(block: IPAMBlock, inventory: Inventory, now: Date): boolean {

@@ -6,9 +6,10 @@ import { collect, freeOrdinals, isEmpty, rangeOf } from "../../ipam/block.ts";
 import { blocksInOrder, hashedOrder } from "../../ipam/block-order.ts";
 import { problemOf } from "../../ipam/block-problem.ts";
 import { isBlockOf, type Pool, poolAround } from "../../ipam/pools.ts";
+import { withheld } from "../../ipam/reserved.ts";
 import { EMPTY_BLOCK_MIN_RECLAIM_AGE_MS } from "../../ipam/unfinished.ts";
 import { utilizationOf } from "../../ipam/utilization.ts";
-import { type AddressSet, addressSet, rangeCovering, touches, union } from "../../net/address-set.ts";
+import { type AddressSet, addressSet, rangeCovering, touches } from "../../net/address-set.ts";
 import { type Cidr, parseCidr, size } from "../../net/cidr.ts";
 import { freeAt, freeIn, type Inventory } from "../inventory.ts";
 import { rowOwnerText } from "../owners.ts";
@@ -122,7 +123,7 @@ export function firstUnclaimed(
   host: string,
   taken: AddressSet,
 ): Cidr | undefined {
-  const covered = union(reserved, taken);
+  const covered = withheld(reserved, taken);
   for (const pool of pools) {
     for (const range of blocksInOrder(pool, host, hashedOrder, covered)) if (!touches(taken, range)) return range;
   }

@@ -24,6 +24,8 @@ export interface Usages {
   readonly allocationsAt: (address: string) => readonly Allocation[];
   /** Who lists the address and may hold it. */
   readonly usersOf: (address: string) => readonly User[];
+  /** What could not be read, where somebody there may use any address. */
+  readonly unread: string | undefined;
   /** Every address that is listed. */
   readonly listed: () => Iterable<string>;
 }
@@ -83,7 +85,7 @@ function build(snapshot: Snapshot): Usages {
     const { inUse, because } = listedUsage(lost)!;
     return { inUse, because: `${lost} is not allocated, and ${because}` };
   };
-  return { of, at, ofEmpty, allocationsAt, usersOf, listed: () => users.keys() };
+  return { of, at, ofEmpty, allocationsAt, usersOf, unread: hidden?.because, listed: () => users.keys() };
 }
 
 function usersByAddress(snapshot: Snapshot): { readonly users: Users; readonly unsure: ReadonlySet<string> } {

@@ -68,7 +68,7 @@ function podUsage(snapshot: Snapshot, allocationsAt: AllocationsAt): Lookup {
   const { pods } = snapshot;
   const holds = podHolding(snapshot);
   let byName: ReadonlyMap<string, PodFacts> | undefined;
-  return ({ namespace, pod: name, node }, allocation) => {
+  return ({ namespace, pod: name }, allocation) => {
     if (pods === undefined) return notRead("pods");
     // Made for the first that is looked up: a large cluster without leaks needs none.
     byName ??= new Map(pods.map((pod) => [podName(pod), pod]));
@@ -79,8 +79,6 @@ function podUsage(snapshot: Snapshot, allocationsAt: AllocationsAt): Lookup {
     if (held === "no" && pod.node === undefined) return no(`${text} was never bound to a node`);
     if (held === "no") return no(`${text} has ended (${pod.phase})`);
     if (pod.hostNetwork) return no(`${text} is on its node's network`);
-    if (node !== undefined && pod.node !== undefined && node !== pod.node)
-      return no(`${text} is on node ${pod.node} now, and it was allocated on ${node}`);
     if (held === "unknown") return unknown(`${text} has failed, and whether its node is ready is not known`);
     if (pod.terminating) return yes(`${text} is being deleted, and is still there`);
     if (pod.addresses.length === 0) return starting(pod, allocation);
@@ -88,10 +86,13 @@ function podUsage(snapshot: Snapshot, allocationsAt: AllocationsAt): Lookup {
   };
 }
 
-/** It lists no address yet. An older allocation may be of an earlier pod of the same name. */
+/** It lists no address yet. An older allocation, or one of another node, may be of an earlier pod of the same name. */
 function starting(pod: PodFacts, allocation: Allocation): Usage {
   const text = `pod ${podName(pod)}`;
   const [allocated, created] = [allocatedAt(allocation), Date.parse(pod.createdAt)];
+  const { node } = allocation.owner;
+  if (node !== undefined && node !== pod.node)
+    return unknown(`${text} is starting on node ${pod.node}, and it was allocated on ${node}`);
   return allocated !== undefined && allocated < created
     ? unknown(`${text} is starting, and was created after the address was allocated`)
     : yes(`${text} is starting`);

@@ -53,7 +53,11 @@ export const DAMAGES: readonly Damage[] = [
     "its pod has ended",
     { pods: [...withoutPod("web-1"), pod("web-1", "node-b", ["10.0.0.4"], { phase: "Failed" })] },
   ],
-  ["LeakedAddress", "its pod is on another node", { pods: [...withoutPod("web-1"), pod("web-1", "node-a", [])] }],
+  [
+    "LeakedAddress",
+    "its pod is on another node, and has an address there",
+    { pods: [...withoutPod("web-1"), pod("web-1", "node-a", ["10.0.0.2"])], ...onMoreOf("web-1") },
+  ],
   [
     "LeakedAddress",
     "its pod has another address",

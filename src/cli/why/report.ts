@@ -1,6 +1,7 @@
 /** Why there is no address, as a value: who asked, the answer in a sentence, the causes and what they rest on. Pure. */
 
 import type { EventFacts, PodFacts } from "../../judgement/facts.ts";
+import { usageOf } from "../../judgement/in-use.ts";
 import { type Inventory, inventoryOf } from "../../judgement/inventory.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
 import { hasEnded, podName } from "../../judgement/users.ts";
@@ -39,7 +40,7 @@ export function whyNode(snapshot: Snapshot, node: string, namespace: string | un
   const next = `The next pod on ${node}`;
   const summary = causes[0]
     ? `${next} gets no ${causeText(causes[0])}`
-    : `${next} gets an address: ${roomText(families)}`;
+    : `${next} gets an address: ${roomText(families)}${unreadText(snapshot)}`;
   const state = causes.length > 0 ? "fails" : "passes";
   return { subject: `Node ${node}`, node, state, summary, causes, families, events: [], ...asked(asking) };
 }
@@ -106,6 +107,12 @@ function summaryOf(
   if (last === undefined) return room;
   const what = said ? ` (${said}: ${CAUSES[said].title.toLowerCase()})` : "";
   return `${room}. The last attempt that failed was at ${last.lastSeen}${what}`;
+}
+
+/** Whether the next address is in use already is not known where part of its users were not read. */
+function unreadText(snapshot: Snapshot): string {
+  const { unread } = usageOf(snapshot);
+  return unread === undefined ? "" : `. Whether somebody uses it already is not known: ${unread}`;
 }
 
 function roomText(families: readonly FamilyVerdict[]): string {

@@ -22,6 +22,8 @@ export interface Usages {
   readonly ofEmpty: (block: IPAMBlock) => Usage;
   /** What blocks hold at the address, the widest block first: several where blocks overlap. */
   readonly allocationsAt: (address: string) => readonly Allocation[];
+  /** Whether somebody lists the address, and surely holds it: the first question, and nearly always enough. */
+  readonly isListed: (address: string) => boolean;
   /** Who lists the address and may hold it. */
   readonly usersOf: (address: string) => readonly User[];
   /** What could not be read, where somebody there may use any address. */
@@ -30,6 +32,7 @@ export interface Usages {
   readonly listed: () => Iterable<string>;
 }
 
+const NOBODY: readonly User[] = [];
 const NOT_LISTED: Usage = { inUse: "no", because: "nothing lists it" };
 const snapshots = new WeakMap<Snapshot, Usages>();
 
@@ -53,7 +56,12 @@ function build(snapshot: Snapshot): Usages {
     return found.filter(({ releasedAt }) => releasedAt === undefined);
   };
   const byOwner = ownerUsage(snapshot, allocationsAt);
-  const usersOf = (address: string) => [users.get(address) ?? []].flat();
+  const usersOf = (address: string): readonly User[] => {
+    const found = users.get(address);
+    if (found === undefined) return NOBODY;
+    return Array.isArray(found) ? found : [found as User];
+  };
+  const isListed = (address: string) => users.has(address) && !unsure.has(address);
   const listedUsage = (address: string): Usage | undefined => {
     const found = users.get(address);
     if (found === undefined) return undefined;
@@ -85,7 +93,7 @@ function build(snapshot: Snapshot): Usages {
     const { inUse, because } = listedUsage(lost)!;
     return { inUse, because: `${lost} is not allocated, and ${because}` };
   };
-  return { of, at, ofEmpty, allocationsAt, usersOf, unread: hidden?.because, listed: () => users.keys() };
+  return { of, at, ofEmpty, allocationsAt, isListed, usersOf, unread: hidden?.because, listed: () => users.keys() };
 }
 
 function usersByAddress(snapshot: Snapshot): { readonly users: Users; readonly unsure: ReadonlySet<string> } {

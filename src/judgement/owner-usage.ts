@@ -68,7 +68,7 @@ function podUsage(snapshot: Snapshot, allocationsAt: AllocationsAt): Lookup {
   const { pods } = snapshot;
   const holds = podHolding(snapshot);
   let byName: ReadonlyMap<string, PodFacts> | undefined;
-  return ({ namespace, pod: name }, allocation) => {
+  return ({ namespace, pod: name, node }, allocation) => {
     if (pods === undefined) return notRead("pods");
     // Made for the first that is looked up: a large cluster without leaks needs none.
     byName ??= new Map(pods.map((pod) => [podName(pod), pod]));
@@ -81,16 +81,15 @@ function podUsage(snapshot: Snapshot, allocationsAt: AllocationsAt): Lookup {
     if (pod.hostNetwork) return no(`${text} is on its node's network`);
     if (held === "unknown") return unknown(`${text} has failed, and whether its node is ready is not known`);
     if (pod.terminating) return yes(`${text} is being deleted, and is still there`);
-    if (pod.addresses.length === 0) return starting(pod, allocation);
+    if (pod.addresses.length === 0) return starting(pod, node, allocation);
     return notListed(pod, allocation, allocationsAt);
   };
 }
 
 /** It lists no address yet. An older allocation, or one of another node, may be of an earlier pod of the same name. */
-function starting(pod: PodFacts, allocation: Allocation): Usage {
+function starting(pod: PodFacts, node: string | undefined, allocation: Allocation): Usage {
   const text = `pod ${podName(pod)}`;
   const [allocated, created] = [allocatedAt(allocation), Date.parse(pod.createdAt)];
-  const { node } = allocation.owner;
   if (node !== undefined && node !== pod.node)
     return unknown(`${text} is starting on node ${pod.node}, and it was allocated on ${node}`);
   return allocated !== undefined && allocated < created

@@ -26,7 +26,7 @@ export const addressCodes = {
     title: "Nobody can say whether an address is still needed",
     means:
       "Its attributes name no pod, tunnel or Service, because it was assigned by hand or by another program; or it is kept " +
-      "for a VM that does not run. It is left alone.",
+      "for a VM that does not run; or its pod is starting and may be a later one of the same name. It is left alone.",
     mend: ask("Ask whoever assigned it; then `ipamctl release` it, or leave it."),
   },
   InUseNotAllocated: {

@@ -51,6 +51,10 @@ function lookAtAllocations({ blocks }: Inventory, usages: Usages, report: Say) {
         allocated.add(address);
         listed(allocation, found, usages, report);
       }
+      if (usages.isListed(address)) {
+        if (handle !== undefined) handlesInUse.add(handle);
+        continue;
+      }
       const usage = usages.of(allocation);
       if (usage.inUse === "no" || usage.unlisted) suspects.push({ allocation, because: usage.because });
       if (usage.inUse !== "no" && handle !== undefined) handlesInUse.add(handle);

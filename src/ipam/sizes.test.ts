@@ -206,14 +206,6 @@ describe("an unfinished claim in the way", () => {
     expect(await sizes(w)).toEqual([A]);
   });
 
-  test("one whose owner cannot be read stays, and stops no other call", async () => {
-    await using w = await world({ pools: [["10.1.0.0/25", 26]], blockOrder: () => 0n });
-    await w.store.create(block("10.1.0.0/28", { affinity: "nonsense" }));
-    expect((await w.ipam.autoAssign(ask)).v4?.ips).toEqual(["10.1.0.64/26"]);
-    expect(await w.ipam.claimAffinity(A, owner("host-b"))).toEqual({ claimed: [], failed: [A] });
-    expect(await errorOf(w.ipam.assignIP({ ip: "10.1.0.40" }))).toMatchObject({ code: "BlockOverlap" });
-  });
-
   test("it is waited for while it is young: its own claim withdraws", async () => {
     await using w = await unfinished();
     await putAffinity(w, "host-a", A);

@@ -1,6 +1,7 @@
 /** Stored objects that an API server would refuse today, and that older or foreign writers have left all the same. */
 import { expect, test } from "vitest";
-import { world } from "../../test/support/ipam.ts";
+import { errorOf, world } from "../../test/support/ipam.ts";
+import { block } from "../../test/support/ipam-data.ts";
 
 test("a block whose owner cannot be read stops no other of its pool", async () => {
   await using w = await world({ pools: [["10.0.0.0/28", 30]] });
@@ -11,4 +12,13 @@ test("a block whose owner cannot be read stops no other of its pool", async () =
   await w.ipam.releasePoolAffinities("10.0.0.0/28");
   expect((await w.all("IPAMBlock")).map(({ spec }) => spec.cidr)).toEqual(["10.0.0.0/30"]);
   expect(w.warnings.join()).toContain("10-0-0-0-30");
+});
+
+test("an empty block in the way whose owner cannot be read stays, and stops no other call", async () => {
+  await using w = await world({ pools: [["10.1.0.0/25", 26]], blockOrder: () => 0n });
+  await w.store.create(block("10.1.0.0/28", { affinity: "nonsense" }));
+  expect((await w.ipam.autoAssign({ num4: 1, intendedUse: "Workload" })).v4?.ips).toEqual(["10.1.0.64/26"]);
+  const claiming = w.ipam.claimAffinity("10.1.0.0/26", { affinityType: "host", host: "host-b" });
+  expect(await claiming).toEqual({ claimed: [], failed: ["10.1.0.0/26"] });
+  expect(await errorOf(w.ipam.assignIP({ ip: "10.1.0.40" }))).toMatchObject({ code: "BlockOverlap" });
 });

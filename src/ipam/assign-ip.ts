@@ -17,7 +17,7 @@ import { heldAtLimit, heldInstead, unlessOvercounted } from "./max-alloc.ts";
 import { blockOverlap, findBlockHolding, findOverlaps, overlapsAtHand } from "./overlap.ts";
 import { blockOf, closedAround, type IntendedUse, isEnabled, type Pool, poolFor, poolsOf } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
-import { staying } from "./unfinished.ts";
+import { mayBeWithdrawn, staying } from "./unfinished.ts";
 
 /** Which address, for whom. */
 export interface AssignIPArgs extends Taker {
@@ -105,6 +105,9 @@ async function refuseCovered(request: Request, block: IPAMBlock): Promise<void> 
   const others =
     atHand ??
     (isOwn({ owner }, { block, stored: block }) ? [] : (await findOverlaps(context, [block], options)).get(own)!);
+  if (others.length === 0) return;
+  if (await mayBeWithdrawn(request, block))
+    throw blockOverlap(rangeOf(block), others, "its claim is not confirmed, and nothing is allocated from it");
   const single = cidrOf(address, width(address.version));
   const covering = await staying(
     request,

@@ -18,7 +18,7 @@ import { withheld } from "./reserved.ts";
 import { retryLostRaces } from "./retry.ts";
 import type { Search } from "./search.ts";
 import { coolingWords } from "./shortage.ts";
-import { staying } from "./unfinished.ts";
+import { mayBeWithdrawn, staying } from "./unfinished.ts";
 
 /** The only thing in a call that changes: what is in it goes to the caller, also when the call fails. */
 export class Hand {
@@ -154,8 +154,10 @@ async function takeOnce(hand: Hand, before: IPAMBlock, others: readonly BlockRef
   if (config.strictAffinity && before.spec.affinity !== affinityText(owner)) return;
   hand.see(before);
   const covered = addressesOf(await staying(search, others));
-  if (covered.length > 0)
+  if (covered.length > 0) {
     hand.note(`Addresses of block ${before.spec.cidr} that another block covers too are not allocated`);
+    if (await mayBeWithdrawn(search, before)) return;
+  }
   const { block: after, ordinals } = allocate(before, hand.short, args, withheld(reservations, covered));
   if (ordinals.length === 0) return;
   try {

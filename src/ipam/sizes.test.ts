@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { check } from "../../test/invariants/check.ts";
 import { errorOf, type World, type WorldOptions, windowsReserve, world } from "../../test/support/ipam.ts";
-import { block } from "../../test/support/ipam-data.ts";
+import { affinity, block, usedBlock } from "../../test/support/ipam-data.ts";
 import { affinityLabels } from "../api/names.ts";
 import type { BlockAffinitySpec } from "../api/v3.ts";
 import { cachedDatastore } from "../datastore/cached.ts";
@@ -213,6 +213,21 @@ describe("an unfinished claim in the way", () => {
     const assigning = w.ipam.autoAssign(ask);
     await w.ipam.autoAssign({ ...ask, hostname: "host-b" });
     expect((await assigning).v4?.ips).toEqual(["10.1.0.0/26"]);
+  });
+});
+
+describe("an unconfirmed block that another one overlaps", () => {
+  test.each(["autoAssign", "assignIP"])("%s takes nothing from it", async (by) => {
+    await using w = await world({ pools: [["10.1.0.0/26", 26]], blockOrder: () => 0n });
+    await w.store.create(affinity("host-a", "10.1.0.32/28"));
+    await w.store.create(usedBlock("10.1.0.32/28", "host-a", { 0: { handle_id: "x" } }));
+    await w.store.create(affinity("host-b", "10.1.0.0/26", { state: "pending" }));
+    await w.store.create(block("10.1.0.0/26", { affinity: "host:host-b", affinityClaimTime: w.now.toISOString() }));
+    const of = { hostname: "host-c", handleID: "p" };
+    if (by === "assignIP") await w.ipam.assignIP({ ip: "10.1.0.5", ...of }).catch(() => {});
+    else await w.ipam.autoAssign({ num4: 1, intendedUse: "Workload", ...of }).catch(() => {});
+    const wide = (await w.all("IPAMBlock")).find(({ spec }) => spec.cidr === "10.1.0.0/26");
+    expect(wide?.spec.allocations.filter((index) => index !== null) ?? []).toEqual([]);
   });
 });
 

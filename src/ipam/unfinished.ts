@@ -57,6 +57,14 @@ async function waitsFor(releasing: Releasing, stored: IPAMBlock): Promise<false>
   throw new TransientError("UnfinishedClaim", `block ${block.spec.cidr} is in the way, and its claim is not confirmed`);
 }
 
+/**
+ * Whether a block that others overlap belongs to a claim that is not confirmed: nothing is allocated from it, or its claimer
+ * could no longer withdraw it.
+ */
+export async function mayBeWithdrawn(releasing: Releasing, block: IPAMBlock): Promise<boolean> {
+  return Boolean(block.spec.affinity) && !(await isClaimConfirmed(releasing, block));
+}
+
 /** What cannot be read counts as confirmed: such a block stays. */
 async function isClaimConfirmed({ context, options }: Releasing, block: IPAMBlock): Promise<boolean> {
   try {

@@ -1,6 +1,7 @@
 /** What callers give to releases in practice, and what clusters have stored. */
 import { describe, expect, test } from "vitest";
-import { world } from "../../test/support/ipam.ts";
+import { errorOf, type World, world } from "../../test/support/ipam.ts";
+import { usedBlock } from "../../test/support/ipam-data.ts";
 import { cachedDatastore } from "../datastore/cached.ts";
 import { createIpam } from "./client.ts";
 
@@ -72,4 +73,51 @@ describe("a handle whose object counts less than is allocated", () => {
       expect(await w.all("IPAMHandle")).toEqual([]);
     },
   );
+});
+
+describe("an address that the pool's block does not hold, and an overlapping block does", () => {
+  /** The old, wide block holds .1 for h and .2 for h2; the pool's own block holds .2 for another. */
+  const overlapped = async () => {
+    const w = await world({ pools: [["10.0.0.0/28", 30]] });
+    const of = (handle_id: string) => ({ handle_id, secondary: { node: "n" } });
+    await w.store.create(usedBlock("10.0.0.0/29", "old", { 1: of("h"), 2: of("h2") }));
+    await w.store.create(usedBlock("10.0.0.0/30", "new", { 2: of("other") }));
+    for (const [name, cidr] of [
+      ["h", "10.0.0.0/29"],
+      ["h2", "10.0.0.0/29"],
+      ["other", "10.0.0.0/30"],
+    ] as const) {
+      await w.put("IPAMHandle", name, { handleID: name, block: { [cidr]: 1 }, deleted: false });
+    }
+    return w;
+  };
+  const held = async (w: World) =>
+    (await w.all("IPAMBlock")).flatMap(({ spec }) => spec.attributes.map(({ handle_id }) => handle_id)).sort();
+
+  test.each([undefined, "h"])("is released there, whether or not the handle is given (%s)", async (handle) => {
+    await using w = await overlapped();
+    const result = await w.ipam.releaseIPs([{ address: "10.0.0.1", ...(handle && { handle }) }]);
+    expect(result.unallocated).toEqual([]);
+    expect(await held(w)).toEqual(["h2", "other"]);
+    expect((await w.all("IPAMHandle")).map(({ metadata }) => metadata.name)).toEqual(["h2", "other"]);
+  });
+
+  test("of two that hold it, the handle says which", async () => {
+    await using w = await overlapped();
+    await w.ipam.releaseIPs([{ address: "10.0.0.2", handle: "h2" }]);
+    expect(await held(w)).toEqual(["h", "other"]);
+  });
+
+  test("another handle than either's is refused, and nothing is released", async () => {
+    await using w = await overlapped();
+    expect(await errorOf(w.ipam.releaseIPs([{ address: "10.0.0.2", handle: "h" }]))).toMatchObject({
+      code: "BadHandle",
+    });
+    expect(await held(w)).toEqual(["h", "h2", "other"]);
+  });
+
+  test("one that no block holds is unallocated", async () => {
+    await using w = await overlapped();
+    expect(await w.ipam.releaseIPs([{ address: "10.0.0.3" }])).toMatchObject({ unallocated: ["10.0.0.3"] });
+  });
 });

@@ -24,7 +24,8 @@ import { isIpamError } from "./errors.ts";
 import { deleteBlock } from "./give-up.ts";
 import { findHandle, lowerHandles, noSuchHandle } from "./handle.ts";
 import { keepsCooldown, stores } from "./kept-fields.ts";
-import { rangesOf } from "./lookup.ts";
+import { rangesOf, readable } from "./lookup.ts";
+import { otherHolders } from "./other-holders.ts";
 import { rangeHolding } from "./overlap.ts";
 import { blockOf, poolFor, poolsOf } from "./pools.ts";
 import { retryLostRaces } from "./retry.ts";
@@ -135,7 +136,56 @@ async function sideBySide<T, R>(
   return results;
 }
 
+/** Releases what the block holds; where other blocks overlap it, also what they hold instead. */
 async function releaseGroup(
+  releasing: Releasing,
+  group: Group,
+  known: ReadonlyMap<string, IPAMHandle> | undefined,
+): Promise<ReleaseResult> {
+  const { released, refusal } = await releaseOrRefusal(releasing, group, known);
+  const missing = released ? group.releases.filter(isAmong(released.unallocated)) : group.releases;
+  const holders = missing.length > 0 ? await holdersOf(releasing, group.cidr, missing) : undefined;
+  if (!holders?.size) {
+    if (released) return released;
+    throw refusal;
+  }
+  const isElsewhere = isAmong([...holders.keys()]);
+  const here = released ? [] : group.releases.filter((entry) => !isElsewhere(entry));
+  const { groups } = grouped(missing.filter(isElsewhere), (address) => holders.get(formatAddress(address)));
+  const unallocated = (released?.unallocated ?? []).filter((address) => !holders.has(address));
+  for (const part of [...(here.length > 0 ? [{ ...group, releases: here }] : []), ...groups]) {
+    unallocated.push(...(await releaseFrom(releasing, part, known)).unallocated);
+  }
+  return { unallocated, processed: group.releases };
+}
+
+/** That an address belongs to another handle, or another allocation, may be so in this block only. */
+async function releaseOrRefusal(...args: Parameters<typeof releaseFrom>) {
+  try {
+    return { released: await releaseFrom(...args), refusal: undefined };
+  } catch (refusal) {
+    if (!isIpamError(refusal, "BadHandle", "BadSequenceNumber")) throw refusal;
+    return { released: undefined, refusal };
+  }
+}
+
+function isAmong(addresses: readonly string[]): (entry: ReleaseOptions) => boolean {
+  const known = new Set(addresses);
+  return ({ address }) => known.has(formatAddress(addressFrom(address)));
+}
+
+/** Undefined where there is no such block: then the address was looked for in all. */
+async function holdersOf(
+  { context, options, cooldownSeconds }: Releasing,
+  cidr: Cidr,
+  releases: readonly ReleaseOptions[],
+) {
+  const loaded = await readable(context, loadBlock(context, cidr, cooldownSeconds, { ...options, fresh: true }));
+  const wanted = releases.map(({ address, handle }) => ({ address, handleID: handle ? cutHandle(handle) : undefined }));
+  return loaded && otherHolders(context, loaded.stored, wanted, options);
+}
+
+async function releaseFrom(
   releasing: Releasing,
   { cidr, releases }: Group,
   known: ReadonlyMap<string, IPAMHandle> | undefined,

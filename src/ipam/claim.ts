@@ -104,9 +104,18 @@ export async function blockFromAffinity(
 ): Promise<LoadedBlock> {
   const cidr = rowRange(row);
   const loaded = isConfirmed(row) && (await found(loadBlock(context, cidr, claimer.cooldownSeconds, options)));
-  if (loaded && isOwn(claimer, loaded)) return loaded;
+  if (loaded && isOwn(claimer, loaded) && isConfirmedBy(row, loaded.stored)) return loaded;
   if (!loaded && !isBlockOf(claimer.pools, cidr)) await deleteOddAffinity(context, row, options);
   return claimBlock(context, claimer, cidr, options);
+}
+
+/**
+ * Whether a confirmed affinity, as listed, is of this very block. A claim confirms the affinity after it created the block: an
+ * affinity older than a block that was never written is of an earlier block of the range.
+ */
+function isConfirmedBy(row: BlockAffinity, { metadata: block }: IPAMBlock): boolean {
+  if (block.generation !== 1) return true;
+  return BigInt(row.metadata.resourceVersion ?? 0) > BigInt(block.resourceVersion ?? 0);
 }
 
 /** @throws TransientError StaleAffinity where there is no block: the affinity is gone then */

@@ -216,6 +216,29 @@ describe("an unfinished claim in the way", () => {
   });
 });
 
+test("a block that was created again after the affinities were listed is not taken for confirmed", async () => {
+  await using w = await world({ pools: [["10.1.0.0/26", 28]], blockOrder: () => 0n });
+  const { blocksOverlapping: _, blocksOf: __, listNames: ___, ...datastore } = w.watched;
+  const ipam = w.openIpam({ datastore, blockOrder: () => 0n });
+  await ipam.claimAffinity("10.1.0.0/28", owner("host-a"));
+  w.meddler = async ({ operation, kind, name }, store) => {
+    if (operation !== "get" || kind !== "IPAMBlock" || name !== "10-1-0-0-28") return;
+    w.meddler = undefined;
+    const before = [
+      await store.get("BlockAffinity", "host-a-10-1-0-0-28"),
+      await store.get("IPAMBlock", name),
+    ] as const;
+    for (const object of before) await store.delete<typeof object.kind>(object);
+    await store.create(affinity("host-b", "10.1.0.0/29"));
+    await store.create(usedBlock("10.1.0.0/29", "host-b", { 0: { handle_id: "x" } }));
+    await store.create(affinity("host-a", "10.1.0.0/28", { state: "pending" }));
+    await store.create(block("10.1.0.0/28", { affinity: "host:host-a" }));
+  };
+  const { v4 } = await ipam.autoAssign(ask);
+  expect(v4?.ips).toEqual(["10.1.0.16/28"]);
+  expect(await sizes(w)).toEqual(["10.1.0.0/29", "10.1.0.16/28"]);
+});
+
 describe("an unconfirmed block that another one overlaps", () => {
   test.each(["autoAssign", "assignIP"])("%s takes nothing from it", async (by) => {
     await using w = await world({ pools: [["10.1.0.0/26", 26]], blockOrder: () => 0n });

@@ -29,9 +29,20 @@ export function behindTheDoor(ipam: Ipam): Ipam {
 }
 
 function checkArguments(method: string, schemas: readonly [string, z.ZodType][], args: readonly unknown[]): void {
-  const details = schemas.flatMap(([name, schema], index) => problemsOf(name, schema, args[index]));
+  const details = schemas.flatMap(([name, schema], index) =>
+    readable(method, name, () => problemsOf(name, schema, args[index])),
+  );
   if (details.length === 0) return;
   throw new IpamError("InvalidArgument", `${method}: ${details.join("; ")}`, { details });
+}
+
+/** Getters and proxies run the caller's code, which may throw anything. */
+function readable<T>(method: string, parameter: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    throw new IpamError("InvalidArgument", `${method}: ${parameter} cannot be read: reading it throws`, { cause });
+  }
 }
 
 function problemsOf(parameter: string, schema: z.ZodType, value: unknown): string[] {

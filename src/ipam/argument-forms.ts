@@ -12,6 +12,9 @@ const LONGEST_HOST = 512;
 /** So much for each of a block's 64 addresses still fits into an object. */
 const MOST_ATTRIBUTE_BYTES = 16_384;
 
+/** No block is so deep; what contains itself is deeper. */
+const DEEPEST = 32;
+
 const HOST_WORDS =
   'must be a host name: lower-case letters, digits, "-" and ".", each part between dots beginning and ending with a ' +
   `letter or digit, at most ${LONGEST_HOST} long`;
@@ -59,7 +62,9 @@ const formerOwner = given({ affinityType, host: text.min(1, "must not be empty")
 
 /** A block as it was read. */
 const block = z.unknown().superRefine((value, context) => {
-  for (const message of problemsOf("IPAMBlock", value)) context.addIssue(`is no block: ${message}`);
+  const problems = problemsOf("IPAMBlock", value);
+  if (!isWithin(DEEPEST, value)) problems.push(`it is more than ${DEEPEST} levels deep, and cannot be written`);
+  for (const message of problems) context.addIssue(`is no block: ${message}`);
 });
 const namespace = others({
   metadata: others({ labels: z.record(z.string(), text, { error: "must be a map of texts" }).optional() }).optional(),
@@ -170,4 +175,9 @@ function bytesOf(attrs: Readonly<Record<string, string>>): number {
     (sum, [key, value]) => sum + Buffer.byteLength(key) + Buffer.byteLength(value),
     0,
   );
+}
+
+function isWithin(levels: number, value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return levels > 0 && Object.values(value).every((inner) => isWithin(levels - 1, inner));
 }

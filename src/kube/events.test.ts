@@ -109,6 +109,28 @@ test("what cannot be written is dropped with a log line, never thrown, and tried
   expect(written.map(({ method }) => method)).toEqual(["create", "create"]);
 });
 
+test("a repeat during a write that fails is dropped with it, and the recorder goes on", async () => {
+  let fails = true;
+  const { say, written, logged } = recorder({ repeatDelayMs: 1 }, async () => {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    if (fails) throw new KubeError("Forbidden", "may not create events");
+  });
+  say("one");
+  await vi.advanceTimersByTimeAsync(10);
+  say("one");
+  await vi.advanceTimersByTimeAsync(100);
+  expect(logged).toEqual(["Event dropped: it could not be written"]);
+  fails = false;
+  say("one");
+  say("two");
+  await vi.advanceTimersByTimeAsync(200);
+  expect(written.map(({ method, body }) => [method, body.note, body.series?.count])).toEqual([
+    ["create", "one", undefined],
+    ["create", "one", undefined],
+    ["create", "two", undefined],
+  ]);
+});
+
 test("a flood is bounded while the server is slow; what is too much is dropped with a log line", async () => {
   const slow = Promise.withResolvers<void>();
   const { events, say, written, logged } = recorder({ bufferSize: 3 }, () => slow.promise);

@@ -77,14 +77,16 @@ class Recorder implements KubeEventRecorder {
       return;
     }
     const known = this.#series.get(key);
-    const event = known?.event ?? newEvent(regarding, { type, reason, note, action, controller, instance });
+    const series = known ?? {
+      event: newEvent(regarding, { type, reason, note, action, controller, instance }),
+      count: 0,
+      lastSeen: 0,
+      written: 0,
+    };
+    series.count++;
+    series.lastSeen = Date.now();
     this.#series.delete(key); // to come last again
-    this.#series.set(key, {
-      event,
-      count: (known?.count ?? 0) + 1,
-      lastSeen: Date.now(),
-      written: known?.written ?? 0,
-    });
+    this.#series.set(key, series);
     this.#pending.add(key);
     if (known === undefined) this.#queue.add(key);
     else this.#queue.addAfter(key, this.#options.repeatDelayMs ?? 5000);
@@ -104,17 +106,18 @@ class Recorder implements KubeEventRecorder {
     }
   }
 
+  /** Never rejects: what cannot be written is dropped. */
   async #write(key: string): Promise<void> {
-    const { event, count, written } = this.#series.get(key)!;
+    const series = this.#series.get(key);
+    if (series === undefined) return; // a repeat came while the write failed, and was dropped with it
+    const { event, count, written } = series;
     try {
       if (count > written) await this.#send(event, count, written > 0);
+      series.written = count;
+      if (series.count === count) this.#pending.delete(key);
     } catch (error) {
       this.#drop(key, event, error);
-      return;
     }
-    const now = this.#series.get(key)!;
-    now.written = count;
-    if (now.count === count) this.#pending.delete(key);
   }
 
   async #send(event: KubeObject, count: number, exists: boolean): Promise<void> {

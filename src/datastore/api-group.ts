@@ -4,8 +4,8 @@
  */
 import type { KubeObject } from "../api/meta.ts";
 import { resources } from "../api/resources.ts";
-import { servedResources } from "../kube/discovery.ts";
-import { isKubeError, type KubeClient, type RequestOptions } from "../kube/types.ts";
+import { preferredVersion, servedResources } from "../kube/discovery.ts";
+import type { KubeClient, RequestOptions } from "../kube/types.ts";
 import { DatastoreError } from "./datastore.ts";
 import { apiGroups, type Flavour } from "./flavours.ts";
 import { datastoreError } from "./kubernetes-errors.ts";
@@ -76,21 +76,11 @@ function discovered(v1: boolean, v3: boolean): ApiGroupChoice {
 
 /** The phase in which Calico has moved the data to v3; v1 may then still be served, with what it held before. */
 async function migrated(client: KubeClient, call: RequestOptions): Promise<string | undefined> {
-  const version = await migrationVersion(client, call);
+  const version = await preferredVersion(client, MIGRATION.group, call);
   if (version === undefined) return undefined;
   const { items } = await client.list<Migration>({ ...MIGRATION, version }, call);
   const toV3 = items.filter(({ spec }) => MIGRATIONS_TO_V3.includes(spec?.type ?? ""));
   return toV3.map(({ status }) => status?.phase ?? "").find((phase) => MOVED.includes(phase));
-}
-
-async function migrationVersion(client: KubeClient, call: RequestOptions): Promise<string | undefined> {
-  try {
-    const group = (await client.getRaw(`/apis/${MIGRATION.group}`, call)) as { preferredVersion: { version: string } };
-    return group.preferredVersion.version;
-  } catch (error) {
-    if (isKubeError(error, "NotFound")) return undefined;
-    throw error;
-  }
 }
 
 async function serves(client: KubeClient, flavour: Flavour, call: RequestOptions): Promise<boolean> {

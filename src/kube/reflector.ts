@@ -7,7 +7,14 @@ import type { KubeObject } from "../api/meta.ts";
 import { type Backoff, type BackoffOptions, createBackoff, sleep } from "./backoff.ts";
 import { compare, glance, named, newestOf } from "./glance.ts";
 import { type Change, keyOf, ObjectStore, type Store } from "./store.ts";
-import { isKubeError, type KubeClient, KubeError, type KubeWatchEvent, type ResourceType } from "./types.ts";
+import {
+  asKubeError,
+  isKubeError,
+  type KubeClient,
+  type KubeError,
+  type KubeWatchEvent,
+  type ResourceType,
+} from "./types.ts";
 
 export interface ReflectorState {
   /** Whether the collection has been listed once. */
@@ -227,8 +234,4 @@ class CollectionReflector<T extends KubeObject> implements Reflector<T> {
       this.#options.log.error({ err: error }, `The ${handler} handler of ${this.#options.type.plural} threw`);
     }
   }
-}
-
-function asKubeError(error: unknown): KubeError {
-  return isKubeError(error) ? error : new KubeError("ServerError", String(error), { cause: error });
 }

@@ -133,3 +133,8 @@ export class KubeError extends Error {
 export function isKubeError(error: unknown, ...codes: KubeErrorCode[]): error is KubeError {
   return error instanceof KubeError && (codes.length === 0 || codes.includes(error.code));
 }
+
+/** A failure of any other kind as a KubeError, which callers retry. */
+export function asKubeError(error: unknown): KubeError {
+  return isKubeError(error) ? error : new KubeError("ServerError", String(error), { cause: error });
+}

@@ -5,10 +5,11 @@
  */
 import type { Logger } from "pino";
 import type { KubeObject } from "../../api/meta.ts";
-import { sleep } from "../../kube/backoff.ts";
+import { type BackoffOptions, sleep } from "../../kube/backoff.ts";
 import { servedResources } from "../../kube/discovery.ts";
 import { createReflector, type Reflector } from "../../kube/reflector.ts";
-import { isKubeError, type KubeClient, type KubeError, type ResourceType } from "../../kube/types.ts";
+import { asKubeError, isKubeError, type KubeClient, type KubeError, type ResourceType } from "../../kube/types.ts";
+import { createBackground, type RunInBackground } from "./background.ts";
 
 /** When to ask again after a definition has changed, in parts of `retryMs`, each after the one before. */
 const ASK_AGAIN_AFTER = [1 / 30, 1 / 10, 1 / 3, 1] as const;
@@ -83,6 +84,7 @@ export function createServedKinds(options: ServedKindsOptions): ServedKinds {
 
 class Kinds implements ServedKinds {
   readonly #options: ServedKindsOptions;
+  readonly #run: RunInBackground;
   readonly #definitions: Reflector<KubeObject>;
   readonly #kinds: Kind<KubeObject>[] = [];
   #refreshing: Promise<void> | undefined;
@@ -92,7 +94,9 @@ class Kinds implements ServedKinds {
 
   constructor(options: ServedKindsOptions) {
     this.#options = options;
-    const { client, log, idleTimeoutMs, onState, retryMs } = options;
+    const { client, log, signal, idleTimeoutMs, onState } = options;
+    const backoff = backoffOf(options);
+    this.#run = createBackground({ log, signal, backoff });
     this.#definitions = createReflector<KubeObject>({
       client,
       log,
@@ -100,7 +104,7 @@ class Kinds implements ServedKinds {
       type: CRD_TYPE,
       metadataOnly: true,
       transform: nameOnly,
-      backoff: { baseMs: Math.min(800, retryMs), maxMs: retryMs },
+      backoff,
       onState,
       onChange: (name) => this.#definitionChanged(name),
     });
@@ -119,13 +123,13 @@ class Kinds implements ServedKinds {
 
   start(): void {
     void this.#definitions.start(this.#options.signal);
-    void this.#lookForNeeded();
+    this.#run("look for missing kinds", () => this.#lookForNeeded());
   }
 
   watch<T extends KubeObject>(options: WatchedKindOptions<T>): WatchedKind<T> {
     const kind = new Kind<T>(options, this.#options);
     this.#kinds.push(kind as unknown as Kind<KubeObject>);
-    void this.refresh();
+    this.#run("ask what is served", () => this.refresh());
     return kind;
   }
 
@@ -150,7 +154,7 @@ class Kinds implements ServedKinds {
       const byVersion = Map.groupBy(this.#kinds, ({ type }) => `${type.group}/${type.version}`);
       await Promise.all([...byVersion.values()].map((kinds) => this.#askFor(kinds)));
       this.#options.onState();
-      void this.#options.onRefresh?.();
+      this.#run("report what is served", () => this.#options.onRefresh?.());
     }
   }
 
@@ -161,19 +165,19 @@ class Kinds implements ServedKinds {
       const served = await servedResources(client, group, version, { signal });
       for (const kind of kinds) kind.setServed(served?.has(kind.type.plural) ?? false);
     } catch (error) {
-      if (isKubeError(error)) this.#failure = error;
-      else if (!signal.aborted) throw error;
+      if (!signal.aborted) this.#failure = asKubeError(error);
     }
   }
 
   #definitionChanged(name: string): void {
     const group = name.slice(name.indexOf(".") + 1);
-    const { onDefinition } = this.#options;
     const ours = this.#kinds.some(({ type }) => type.group === group);
-    const asked = ours ? this.refresh() : Promise.resolve();
+    this.#run(`report a change of ${name}`, async () => {
+      await (ours ? this.refresh() : undefined);
+      await this.#options.onDefinition?.(name);
+    });
     // What the first list shows was there before; if one of it is not served yet, it is looked for as what is needed is.
-    if (ours && this.#definitions.state.synced) void this.#askAgain();
-    void asked.then(() => onDefinition?.(name));
+    if (ours && this.#definitions.state.synced) this.#run("ask again what is served", () => this.#askAgain());
   }
 
   /** An API server tells of a definition before it serves it, and serves it on for a moment after; one beside it lags more. */
@@ -201,6 +205,10 @@ class Kinds implements ServedKinds {
       if (this.#incomplete() && !signal.aborted) await this.refresh();
     }
   }
+}
+
+function backoffOf({ retryMs }: ServedKindsOptions): BackoffOptions {
+  return { baseMs: Math.min(800, retryMs), maxMs: retryMs };
 }
 
 /** Clusters hold hundreds of definitions; only their names and revisions are of use here. */
@@ -253,7 +261,7 @@ class Kind<T extends KubeObject> implements WatchedKind<T> {
   }
 
   #start(): void {
-    const { client, log, idleTimeoutMs, onState, retryMs, signal } = this.#shared;
+    const { client, log, idleTimeoutMs, onState, signal } = this.#shared;
     this.#stop = new AbortController();
     this.#reflector = createReflector<T>({
       ...this.#options,
@@ -261,7 +269,7 @@ class Kind<T extends KubeObject> implements WatchedKind<T> {
       log,
       idleTimeoutMs,
       onState,
-      backoff: { baseMs: Math.min(800, retryMs), maxMs: retryMs },
+      backoff: backoffOf(this.#shared),
     });
     void this.#reflector.start(AbortSignal.any([signal, this.#stop.signal]));
   }

@@ -116,7 +116,7 @@ export async function deleteWithHostBits(context: Context, row: BlockAffinity, o
   await deleteQuietly(context, row, options);
 }
 
-/** A row that proves nothing can wait for its host's next call. */
+/** A row that proves nothing can wait for its host's next call. One that was deleted or changed meanwhile is not ours. */
 export async function deleteQuietly(
   { datastore, warn }: Context,
   row: BlockAffinity,
@@ -124,6 +124,7 @@ export async function deleteQuietly(
 ): Promise<void> {
   await datastore.delete(row, options).catch((error: unknown) => {
     options.signal?.throwIfAborted();
+    if (isDatastoreError(error, "NotFound", "Conflict")) return;
     warn(`BlockAffinity "${row.metadata.name}" is left behind: ${error}`);
   });
 }

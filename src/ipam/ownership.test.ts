@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { errorOf, failing, type World, world } from "../../test/support/ipam.ts";
+import { errorOf, failing, type Meddler, storeError, type World, world } from "../../test/support/ipam.ts";
 import { affinityLabels, hostnameHash } from "../api/names.ts";
-import type { BlockAffinitySpec } from "../api/v3.ts";
-import { DatastoreError } from "../datastore/datastore.ts";
+import type { BlockAffinity, BlockAffinitySpec } from "../api/v3.ts";
+import { type Datastore, DatastoreError } from "../datastore/datastore.ts";
 import { parseCidr } from "../net/cidr.ts";
 import { partialResult } from "./assignments.ts";
 import type { Context } from "./context.ts";
@@ -74,6 +74,38 @@ describe("claimAffinity", () => {
     expect(error.code).toBe("Unavailable");
     expect(partialResult(error)).toEqual({ claimed: ["10.0.0.0/26", "10.0.0.64/26"], failed: [] });
     expect(await rows(w)).toContain("host-a 10.0.0.128/26 pending");
+  });
+
+  test("of two errors in between the first is thrown", async () => {
+    await using w = await world(small);
+    let blocks = 0;
+    w.meddler = (call) => {
+      if (call.operation === "create" && call.kind === "IPAMBlock" && ++blocks === 3)
+        throw storeError("Unauthorized", call);
+      if (call.operation === "update" && call.kind === "BlockAffinity") throw storeError("Unavailable", call);
+    };
+    const error = await errorOf(w.ipam.claimAffinity("10.0.0.0/24", A));
+    expect(error.code).toBe("Unauthorized");
+    expect(partialResult(error)).toEqual({ claimed: [], failed: [] });
+  });
+
+  test("TRY-29: an affinity that somebody else has deleted or changed is not reported as left behind", async () => {
+    await using w = await world(small);
+    await w.ipam.claimAffinity("10.0.0.0/26", A);
+    const onDelete = (act: (row: BlockAffinity, store: Datastore) => unknown): Meddler => {
+      return ({ operation, kind, object }, store) =>
+        operation === "delete" && kind === "BlockAffinity" ? act(object as BlockAffinity, store) : undefined;
+    };
+    const claim = async (meddler: Meddler) => {
+      w.meddler = meddler;
+      expect(await w.ipam.claimAffinity("10.0.0.0/26", B)).toEqual({ claimed: [], failed: ["10.0.0.0/26"] });
+      return w.warnings.splice(0);
+    };
+    expect(await claim(onDelete((row, store) => store.delete(row)))).toEqual([]);
+    const changed = (row: BlockAffinity) => ({ ...row, metadata: { ...row.metadata, annotations: { seen: "yes" } } });
+    expect(await claim(onDelete((row, store) => store.update(changed(row))))).toEqual([]);
+    const warnings = await claim(failing("delete", "BlockAffinity", "Unavailable"));
+    expect(warnings).toEqual([expect.stringContaining("is left behind")]);
   });
 });
 

@@ -76,16 +76,14 @@ export async function claimAffinity(
   const claimer = { owner, cooldownSeconds, listed, pools: blocks.pools };
   const result: { readonly claimed: string[]; readonly failed: string[] } = { claimed: [], failed: [] };
   const open = new Map<Cidr, OpenClaim>();
-  try {
-    // What was opened before an error is closed all the same: it is the owner's, and the caller is told of it.
-    await openRanges(context, claimer, each(blocks), options, { open, failed: result.failed }).finally(() =>
-      closeRanges(context, claimer, open, options, result),
-    );
-  } catch (error) {
-    rememberPartial(error, result);
-    throw error;
-  }
-  return result;
+  const errors: unknown[] = [];
+  const note = (error: unknown) => void errors.push(error);
+  await openRanges(context, claimer, each(blocks), options, { open, failed: result.failed }).catch(note);
+  // What was opened before an error is closed all the same: it is the owner's, and the caller is told of it.
+  await closeRanges(context, claimer, open, options, result).catch(note);
+  if (errors.length === 0) return result;
+  rememberPartial(errors[0], result);
+  throw errors[0];
 }
 
 /** Claims each range; those that are another owner's, or would overlap a block, are `failed`. */

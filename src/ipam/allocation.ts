@@ -22,7 +22,10 @@ export interface Taken {
   readonly ordinals: readonly number[];
 }
 
-/** @throws IpamError MaxAllocReached; DatastoreError Conflict where someone else wrote the block first */
+/**
+ * Returns where the block was written, also for a caller who has left meanwhile: what is allocated must be known.
+ * @throws IpamError MaxAllocReached; DatastoreError Conflict where someone else wrote the block first
+ */
 export async function commit(context: Context, taker: Taker, taken: Taken, options: CallOptions): Promise<void> {
   const shares = sharesOf(taker, taken);
   for (const share of shares) await raiseHandle(context, share, taker.maxAllocToHandlePerIPVersion ?? 0, options);
@@ -31,7 +34,7 @@ export async function commit(context: Context, taker: Taker, taken: Taken, optio
   } catch (error) {
     const outcome = isKnown(error, options) ? "lost" : await outcomeOf(context, taker, taken);
     if (outcome === "lost") await lowerHandles(context, shares);
-    if (outcome !== "written" || options.signal?.aborted) throw error;
+    if (outcome !== "written") throw error;
   }
 }
 

@@ -90,6 +90,7 @@ async function assignOnce(request: Request): Promise<void> {
     const after = assign(before, ordinal, args, request.cooldownSeconds);
     await refuseCovered(request, before);
     await commit(context, args, { before, after, ordinals: [ordinal] }, options);
+    options.signal?.throwIfAborted();
   } catch (error) {
     if (isIpamError(error, "MaxAllocReached")) return holdsAlready(request);
     if (!isRepeated(error, args)) throw error;

@@ -164,6 +164,7 @@ async function takeOnce(hand: Hand, before: IPAMBlock, others: readonly BlockRef
     await commit(context, args, { before, after, ordinals }, options);
     hand.see(after);
     hand.take(before, ordinals);
+    options.signal?.throwIfAborted();
   } catch (error) {
     if (!isIpamError(error, "MaxAllocReached")) throw error;
     hand.hold(await heldAtLimit(search, args, hand.count));

@@ -4,7 +4,7 @@ import { blockName } from "../api/names.ts";
 import type { IPAMBlock } from "../api/v3.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
 import { formatAddress, width } from "../net/address.ts";
-import { type Cidr, cidrOf, contains, formatCidr } from "../net/cidr.ts";
+import { type Cidr, cidrOf, contains, formatCidr, parseCidr } from "../net/cidr.ts";
 import { addressFrom, attributeAt, handleOf, isCooling, ordinalOf, rangeOf } from "./block.ts";
 import type { Context } from "./context.ts";
 import { readable } from "./lookup.ts";
@@ -31,9 +31,9 @@ export async function otherHolders(
   const others = (await findOverlaps(context, [block], options)).get(block.metadata.name) ?? [];
   for (const { name } of others) {
     const other = await readable(context, context.datastore.get("IPAMBlock", name, { ...options, fresh: true }));
-    if (!other || blockName(formatCidr(rangeOf(other))) !== name) continue;
-    for (const entry of wanted)
-      if (holds(other, entry)) holders.set(formatAddress(addressFrom(entry.address)), rangeOf(other));
+    const range = other && parseCidr(other.spec.cidr);
+    if (!range || blockName(formatCidr(range)) !== name) continue;
+    for (const entry of wanted) if (holds(other, entry)) holders.set(formatAddress(addressFrom(entry.address)), range);
   }
   return holders;
 }

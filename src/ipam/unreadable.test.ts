@@ -22,3 +22,13 @@ test("an empty block in the way whose owner cannot be read stays, and stops no o
   expect(await claiming).toEqual({ claimed: [], failed: ["10.1.0.0/26"] });
   expect(await errorOf(w.ipam.assignIP({ ip: "10.1.0.40" }))).toMatchObject({ code: "BlockOverlap" });
 });
+
+test("a block in the way whose range cannot be read stops no release", async () => {
+  await using w = await world({ pools: [["10.0.0.0/24", 26]] });
+  await w.ipam.assignIP({ ip: "10.0.0.40", handleID: "h" });
+  const { metadata, spec } = block("10.0.0.0/28");
+  await w.put("IPAMBlock", metadata.name, { ...spec, cidr: "nonsense" });
+  const { unallocated } = await w.ipam.releaseIPs([{ address: "10.0.0.3" }, { address: "10.0.0.40", handle: "h" }]);
+  expect(unallocated).toEqual(["10.0.0.3"]);
+  expect(await w.all("IPAMHandle")).toEqual([]);
+});

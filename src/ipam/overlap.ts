@@ -19,6 +19,9 @@ import { problemOf } from "./block-problem.ts";
 import { type Context, found, type ListedBlocks, type LoadedBlock, listBlocks, loadBlock } from "./context.ts";
 import { IpamError } from "./errors.ts";
 
+/** What overlaps are looked for in. */
+type Looking = Pick<Context, "datastore" | "warn">;
+
 /** Blocks that were listed. */
 export type Listed = Pick<ListedBlocks, "blocks" | "unsoundRefs">;
 
@@ -44,7 +47,7 @@ export function overlappingOthers(listed: Listed, cidr: Cidr): BlockRef[] {
 
 /** Other stored blocks that overlap `cidr`; undefined where the store does not have all blocks at hand. */
 export async function overlapsAtHand(
-  context: Context,
+  context: Looking,
   cidr: Cidr,
   options: CallOptions & { readonly after?: IPAMBlock },
 ): Promise<BlockRef[] | undefined> {
@@ -57,7 +60,7 @@ export async function overlapsAtHand(
  * at hand once the watch has delivered the block, or else by one list of names.
  */
 export async function findOverlaps(
-  context: Context,
+  context: Looking,
   blocks: readonly IPAMBlock[],
   options: CallOptions,
 ): Promise<ReadonlyMap<string, readonly BlockRef[]>> {
@@ -74,7 +77,7 @@ export async function findOverlaps(
   return overlaps;
 }
 
-async function listBlockNames({ datastore }: Context, { signal }: CallOptions): Promise<CidrIndex<BlockRef>> {
+async function listBlockNames({ datastore }: Looking, { signal }: CallOptions): Promise<CidrIndex<BlockRef>> {
   const index = new CidrIndex<BlockRef>();
   const options = signal ? { signal } : {};
   for (const { name } of await namesOfBlocks(datastore, options)) {
@@ -102,7 +105,7 @@ async function namesOfBlocks(datastore: Context["datastore"], options: CallOptio
 
 /** Each is read: one whose deletion has begun is finished by that, and does not count. */
 async function othersAmong(
-  context: Context,
+  context: Looking,
   cidr: Cidr,
   refs: readonly BlockRef[],
   options: CallOptions,
@@ -116,7 +119,7 @@ async function othersAmong(
 }
 
 /** A block that cannot be used counts as well, unless its range is larger than a block can be. */
-async function protectsRange(context: Context, { name, range }: BlockRef, options: CallOptions): Promise<boolean> {
+async function protectsRange(context: Looking, { name, range }: BlockRef, options: CallOptions): Promise<boolean> {
   const canBeBlock = isBlockSize(range.prefix, range.version);
   try {
     const { fresh = false, signal } = options;

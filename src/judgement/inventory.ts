@@ -7,7 +7,7 @@ import { DEFAULT_MAX_BLOCKS_PER_HOST, effectiveConfig, type IPAMConfig } from ".
 import { type Pool, poolAround, poolsOf } from "../ipam/pools.ts";
 import { reservedAddresses, withheld } from "../ipam/reserved.ts";
 import { type AddressSet, addressSet } from "../net/address-set.ts";
-import { type Cidr, overlaps } from "../net/cidr.ts";
+import type { Cidr } from "../net/cidr.ts";
 import { type BlockIndex, blockIndex } from "./block-index.ts";
 import { readable } from "./readable.ts";
 import type { Snapshot } from "./snapshot.ts";
@@ -50,11 +50,6 @@ const isLive = ({ spec }: { readonly spec: { readonly deleted?: boolean | undefi
 /** Blocks that do not contradict themselves, and can be counted. */
 export function soundBlocks({ blocks }: Inventory): IPAMBlock[] {
   return blocks.filter((block) => problemOf(block) === undefined);
-}
-
-/** The pool whose addresses a range has; the range may be larger than the pool. */
-export function poolTouching({ pools }: Inventory, range: Cidr): Pool | undefined {
-  return poolAround(pools, range) ?? pools.find(({ cidr }) => overlaps(cidr, range));
 }
 
 /** Whether a range is cut as the pool around it cuts its blocks. */

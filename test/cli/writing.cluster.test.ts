@@ -152,6 +152,21 @@ describe.each(["v1", "v3"] as const)("on a %s cluster", (flavour) => {
     ]);
   });
 
+  it("repair leaves a block that is marked as deleted while a pod uses an address that it holds", async () => {
+    await on.runPod("runs", await on.allocate("runs"));
+    const [block] = (await on.store.list("IPAMBlock")).items;
+    await on.store.update({ ...block!, spec: { ...block!.spec, deleted: true } });
+    const repair = () => on.json("repair", "UnfinishedDeletion", "--grace", "0", "--copy", scratchFile("copy.jsonl"));
+    const object = `IPAMBlock/${block!.metadata.name}`;
+    const kept = await repair();
+    expect(rowsOf(kept)).toEqual([`kept mend ${object}`]);
+    expect(kept.stdout).toContain("Pod shop/runs uses it");
+    expect(await on.codes()).toContain("UnfinishedDeletion");
+    await on.plane.kubectl(["delete", "pods", "-n", "shop", "runs", "--grace-period=0", "--force"]);
+    expect(rowsOf(await repair())).toEqual([`done mend ${object}`]);
+    expect(await on.codes()).not.toContain("UnfinishedDeletion");
+  });
+
   it("Ctrl-C in a process of its own: 130, and nothing was changed", async () => {
     await on.store.create({ ...handle("ghost", { "10.0.0.0/28": 1 }), kind: "IPAMHandle" });
     const main = join(import.meta.dirname, "../../src/cli/main.ts");

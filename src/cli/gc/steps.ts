@@ -10,6 +10,7 @@ import type { Snapshot } from "../../judgement/snapshot.ts";
 import { releaseSteps, unlessInUse } from "../release/batch.ts";
 import { deleteAsSeen, unlessLost } from "../writing/as-seen.ts";
 import type { Step } from "../writing/plan.ts";
+import { deleteUnused, keptEmptyBecause } from "../writing/unused-block.ts";
 import type { Workplace } from "../writing/workplace.ts";
 
 /** A step for each decision that something goes, in their order. */
@@ -40,7 +41,7 @@ function stepOf(workplace: Workplace, seen: Snapshot, decision: Other): Step {
   const { name } = block.metadata;
   const step = { object: `IPAMBlock/${name}`, lane: name, why };
   if (action === "delete block") {
-    return { ...step, action: "delete", run: () => deleteAsSeen(datastore, "IPAMBlock", block) };
+    return { ...step, action: "delete", run: () => deleteUnused(workplace, seen, block) };
   }
   if (action === "free") return { ...step, action, run: () => freeCold(workplace, seen, block) };
   return { ...step, action, run: () => giveUp(workplace, seen, block) };
@@ -75,8 +76,8 @@ async function giveUp(workplace: Workplace, seen: Snapshot, block: IPAMBlock): P
   const now = await workplace.ownersNow(seen, { blocks: [block], allocations: [] });
   const node = nodeOwner(block);
   if (node !== undefined && isGone(seen, node) && !isGone(now, node)) return `node ${node} is there again`;
-  const { inUse, because } = usageOf(now).ofEmpty(block);
-  if (inUse !== "no") return because;
+  const kept = keptEmptyBecause(now, block);
+  if (kept !== undefined) return kept;
   try {
     await ipam.releaseBlockAffinity(block, true);
     return undefined;

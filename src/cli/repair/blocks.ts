@@ -3,8 +3,9 @@ import type { IPAMBlock } from "../../api/v3.ts";
 import { isDatastoreError } from "../../datastore/datastore.ts";
 import { nextVersion } from "../../ipam/block.ts";
 import { retryLostRaces } from "../../ipam/retry.ts";
+import { allocationsOf } from "../../judgement/allocations.ts";
 import { usageOf } from "../../judgement/in-use.ts";
-import { deleteAsSeen } from "../writing/as-seen.ts";
+import { deleteUnused, keptWholeBecause } from "../writing/unused-block.ts";
 import type { BlockFix } from "./block-fixes.ts";
 import { CHANGED, type Mender, type Mending, NOT_SO_ANY_MORE, named } from "./mending.ts";
 
@@ -42,16 +43,25 @@ async function usersOf({ looks, ownersNow }: Mending, block: IPAMBlock): Promise
 export const deleteEmpty: Mender = async (mending, [{ object }]) => {
   const seen = named(mending.looks.inventory.blocks, object.name);
   if (!mending.looks.isUnchanged(seen)) return CHANGED;
-  return deleteAsSeen(mending.datastore, "IPAMBlock", seen);
+  return deleteUnused(mending, mending.looks.inventory.snapshot, seen);
 };
 
-/** Whoever reads a row that is marked as deleted removes it. */
-export const finishDeletion: Mender = async ({ datastore }, [{ object }]) => {
+/** Whoever reads an object that is marked as deleted removes it: a block is judged as it was listed. */
+export const finishDeletion: Mender = async (mending, [{ object }]) => {
+  const kept = object.kind === "IPAMBlock" ? await markedKeptBecause(mending, object.name) : undefined;
+  if (kept !== undefined) return kept;
   try {
-    await datastore.get(object.kind as "IPAMBlock", object.name, { fresh: true });
+    await mending.datastore.get(object.kind as "IPAMBlock", object.name, { fresh: true });
     return NOT_SO_ANY_MORE;
   } catch (error) {
     if (isDatastoreError(error, "NotFound")) return undefined;
     throw error;
   }
 };
+
+async function markedKeptBecause({ looks, ownersNow }: Mending, name: string): Promise<string | undefined> {
+  const { snapshot } = looks.inventory;
+  const block = named(snapshot.blocks, name);
+  const now = await ownersNow(snapshot, { blocks: [block], allocations: [...allocationsOf(block)] });
+  return keptWholeBecause(now, block);
+}

@@ -18,6 +18,8 @@ export interface Mending {
   /** Owners as they are right before a write. */
   readonly ownersNow: Workplace["ownersNow"];
   readonly now: () => Date;
+  /** Told of objects that cannot be read. */
+  readonly warn: (text: string) => void;
 }
 
 /**
@@ -32,7 +34,7 @@ export type Mender = (
 export function mendingOn(session: Session, looks: TwoLooks, workplace: Workplace, copy: Copy): Mending {
   const datastore = copied(workplace.datastore, copy);
   const ipam = createIpam({ datastore, clock: session.now, windowsHost: false, warn: session.say });
-  return { looks, datastore, ipam, ownersNow: workplace.ownersNow, now: session.now };
+  return { looks, datastore, ipam, ownersNow: workplace.ownersNow, now: session.now, warn: session.say };
 }
 
 type Named = { readonly metadata: { readonly name: string } };

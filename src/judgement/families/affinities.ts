@@ -2,9 +2,10 @@
 import { affinityLabels, affinityName } from "../../api/names.ts";
 import type { BlockAffinity, IPAMBlock } from "../../api/v3.ts";
 import { isConfirmed } from "../../ipam/affinity.ts";
+import { poolOverlapping } from "../../ipam/pools.ts";
 import { canonicalCidr, parseCidr } from "../../net/cidr.ts";
 import { family, nameOf, type Report } from "../finding.ts";
-import { type Inventory, poolTouching } from "../inventory.ts";
+import type { Inventory } from "../inventory.ts";
 import { repair } from "../mend.ts";
 import { isOwner, rowOwnerText } from "../owners.ts";
 
@@ -121,13 +122,13 @@ function ownership(
 /** A pool covers it, and has blocks of another size. Outside of pools nothing says which size is right. */
 function isForeign({ spec }: BlockAffinity, inventory: Inventory): boolean {
   const range = parseCidr(spec.cidr);
-  const pool = range && poolTouching(inventory, range);
+  const pool = range && poolOverlapping(inventory.pools, range);
   return pool !== undefined && pool.blockSize !== range!.prefix;
 }
 
 function foreign(row: BlockAffinity, inventory: Inventory, report: Report<Code>): void {
   const { cidr, node } = row.spec;
-  const { name, blockSize } = poolTouching(inventory, parseCidr(cidr)!)!;
+  const { name, blockSize } = poolOverlapping(inventory.pools, parseCidr(cidr)!)!;
   const message = `${rowOwnerText(row)} claims ${cidr}, and blocks of pool "${name}" are /${blockSize}; there is no such block`;
   report("ForeignAffinitySize", nameOf(row), message, { node });
 }

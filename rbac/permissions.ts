@@ -60,6 +60,10 @@ const REVIEWS = [
   { group: "authorization.k8s.io", resource: "subjectaccessreviews" },
 ] as const;
 const SERVICES = { group: "", resource: "services" } as const;
+const VMS = [
+  { group: "kubevirt.io", resource: "virtualmachines" },
+  { group: "kubevirt.io", resource: "virtualmachineinstances" },
+] as const;
 const POD_EVENTS = { group: "", resource: "events" } as const;
 const CONTROLLERS_CONFIGURATION = { calico: "kubecontrollersconfigurations" } as const;
 const CRDS = { group: "apiextensions.k8s.io", resource: "customresourcedefinitions" } as const;
@@ -103,6 +107,11 @@ const viewer: readonly Grant[] = [
     on: [NODES, NAMESPACES, PODS, SERVICES, POD_EVENTS],
     verbs: ["list"],
     why: "Tells addresses in use from leaked ones (`ipamctl check`), and why a pod has none (`ipamctl why`).",
+  },
+  {
+    on: VMS,
+    verbs: ["list"],
+    why: "Tells the address of a KubeVirt VM from a leaked one; read only where an address is allocated to a VM.",
   },
   {
     on: [CLUSTER_INFORMATION, CONTROLLERS_CONFIGURATION],

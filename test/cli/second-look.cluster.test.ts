@@ -1,6 +1,7 @@
 /** TRY-05 on a real API server: what came back while gc's question stood open is kept; a block's leaks cost one look and one write. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { tunnelHandle } from "../../src/api/names.ts";
+import { openCrd } from "../installation/fixtures.ts";
 import { pool } from "../support/ipam-data.ts";
 import { type EditorCluster, startEditorCluster } from "./editor-cluster.ts";
 import { rowsOf } from "./writing-site.ts";
@@ -61,5 +62,31 @@ describe.each(["v1", "v3"] as const)("on a %s cluster", (flavour) => {
     expect(ofHandles.length).toBeLessThanOrEqual(3 * 40);
     expect(requests.length - ofHandles.length).toBeLessThanOrEqual(12);
     await expect(on.ipam.ipsByHandle("h.gone-0")).rejects.toMatchObject({ code: "NotFound" });
+  });
+
+  it("the address of a KubeVirt VM is kept, and that of one that is gone is freed", async () => {
+    const group = "kubevirt.io";
+    const kinds = [
+      { kind: "VirtualMachine", plural: "virtualmachines" },
+      { kind: "VirtualMachineInstance", plural: "virtualmachineinstances" },
+    ];
+    const names = kinds.map(({ plural }) => `crd/${plural}.${group}`);
+    for (const kind of kinds) {
+      const crd = openCrd({ group, version: "v1", ...kind });
+      await on.create({ ...crd, spec: { ...crd.spec, scope: "Namespaced" } });
+    }
+    await on.plane.kubectlOk(["wait", "--for=condition=Established", ...names]);
+    const metadata = { name: "stopped", namespace: "shop" };
+    await on.create({ apiVersion: `${group}/v1`, kind: "VirtualMachine", metadata });
+    const assign = async (ip: string, vm: string) => {
+      const attrs = { namespace: "shop", "vmi-name": vm, node: "node-a" };
+      await on.ipam.assignIP({ ip, hostname: "node-a", handleID: `k8s-pod-network.vmi.${vm}`, attrs });
+    };
+    await assign("10.0.0.20", "stopped");
+    await assign("10.0.0.21", "gone");
+    const ran = await on.json("gc", "--grace", "0");
+    await on.plane.kubectlOk(["delete", ...names]);
+    expect(rowsOf(ran).filter((row) => row.includes("release"))).toEqual(["done release 10.0.0.21"]);
+    expect(await on.ipam.ipsByHandle("k8s-pod-network.vmi.stopped")).toEqual(["10.0.0.20"]);
   });
 });

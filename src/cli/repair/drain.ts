@@ -117,7 +117,7 @@ const deleteCommand = ({ namespace, name }: DrainedPod) => `kubectl delete pod -
 function leftSteps({ pods, others, leaked, cooling }: Left): string[] {
   return [
     ...(pods.length > 0 ? [`delete the pods ${pods.map(podText).join(", ")}, first: ${deleteCommand(pods[0]!)}`] : []),
-    ...(others.length > 0 ? [`free ${others.join(", ")}`] : []),
+    ...(others.length > 0 ? [`release ${others.join(", ")} when nothing uses it`] : []),
     ...(leaked.length > 0 ? [`free ${leaked.join(", ")}, which nobody uses, with ipamctl gc`] : []),
     ...(cooling > 0 ? [`wait for ${cooling} address${cooling === 1 ? "" : "es"} to cool down`] : []),
   ];

@@ -34,17 +34,29 @@ export interface AutoAssignArgs {
   readonly maxAllocToHandlePerIPVersion?: number | undefined;
   /**
    * Keep nothing where fewer addresses than asked for can be assigned: what the call took is released again, and it ends in
-   * NotAllAssigned. What the handle had before stays. Default false: what there is, is the result.
+   * NotAllAssigned. What the handle had before stays. Not together with a limit of the handle. Default false: what there is, is the result.
    */
   readonly allOrNothing?: boolean | undefined;
   /** The namespace that pools are selected by. Default: one without labels. */
   readonly namespace?: Labelled | undefined;
 }
 
+const BOTH =
+  "autoAssign: allOrNothing cannot be combined with maxAllocToHandlePerIPVersion: at the limit another call of the handle is " +
+  "given addresses that this one might release again. Leave one of them out";
+
 /** What the form of the arguments does not say. @throws IpamError UseRequired, InvalidArgument, InvalidHandle */
 export function checkArguments(args: AutoAssignArgs): void {
-  const { intendedUse, handleID, ipv4Pools = [], ipv6Pools = [] } = args;
+  const {
+    intendedUse,
+    handleID,
+    ipv4Pools = [],
+    ipv6Pools = [],
+    allOrNothing,
+    maxAllocToHandlePerIPVersion = 0,
+  } = args;
   if (!intendedUse) throw new IpamError("UseRequired", "must specify the intended use when assigning an IP");
+  if (allOrNothing && maxAllocToHandlePerIPVersion > 0) throw new IpamError("InvalidArgument", BOTH);
   checkHandle(handleID);
   checkFamily(ipv4Pools, 4);
   checkFamily(ipv6Pools, 6);

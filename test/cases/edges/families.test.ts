@@ -126,6 +126,14 @@ describe("a dual-stack cluster", () => {
       await expectSound(w);
     });
 
+    test("is refused with a limit of the handle: another call could be given what this one releases", async () => {
+      await using w = await world(dual);
+      const request = { ...ask, num4: 1, handleID: "h", allOrNothing: true, maxAllocToHandlePerIPVersion: 1 };
+      w.calls.splice(0);
+      expect(await errorOf(w.ipam.autoAssign(request))).toMatchObject({ code: "InvalidArgument" });
+      expect(w.calls).toEqual([]);
+    });
+
     test("keeps what the handle had before", async () => {
       await using w = await world(dual);
       await w.ipam.autoAssign({ ...ask, num4: 1, handleID: "h" });

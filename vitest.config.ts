@@ -47,7 +47,15 @@ export default defineConfig({
           maxWorkers: 2,
         },
       },
-      { test: { name: "library", include: ["test/ipam/*.test.ts"], testTimeout: 60_000, maxWorkers: 2 } },
+      {
+        test: {
+          name: "library",
+          include: ["test/ipam/*.test.ts"],
+          exclude: ["**/*.cluster.test.ts"],
+          testTimeout: 60_000,
+          maxWorkers: 2,
+        },
+      },
       {
         test: {
           name: "cluster",

@@ -25,6 +25,7 @@ export type {
   IpamKind,
   VMAddressPersistence,
 } from "./api/v3.ts";
+export type { BlockRef } from "./datastore/block-index.ts";
 export { type CachedDatastore, type CacheOptions, cachedDatastore } from "./datastore/cached.ts";
 export { type ConnectOptions, connectKubernetes as openKubernetes } from "./datastore/connect.ts";
 export {
@@ -38,9 +39,11 @@ export {
   isDatastoreError,
   type Kind,
   type Listed,
+  type ListedName,
   type ListOptions,
   type Malformed,
   type NodeSource,
+  type OverlapOptions,
   type Stored,
   type WatchOptions,
 } from "./datastore/datastore.ts";
@@ -92,4 +95,6 @@ export type {
   Utilization,
 } from "./ipam/utilization.ts";
 export type { BackoffOptions } from "./kube/backoff.ts";
+export type { Glance, ObjectState } from "./kube/glance.ts";
 export type { IpVersion } from "./net/address.ts";
+export type { Cidr } from "./net/cidr.ts";

@@ -6,7 +6,9 @@ import { CidrIndex } from "../net/cidr-index.ts";
 
 /** A stored block by name and range, whether or not the rest of it can be read. */
 export interface BlockRef {
+  /** Name of the object. */
   readonly name: string;
+  /** The addresses that it covers. */
   readonly range: Cidr;
 }
 

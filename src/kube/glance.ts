@@ -8,7 +8,9 @@ import type { KubeClient, RequestOptions, ResourceType } from "./types.ts";
 
 /** What tells one state of an object from every other. */
 export interface ObjectState {
+  /** `metadata.uid`. */
   readonly uid?: string | undefined;
+  /** `metadata.resourceVersion`. */
   readonly resourceVersion?: string | undefined;
 }
 

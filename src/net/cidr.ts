@@ -1,9 +1,13 @@
 /** Address ranges in CIDR form, always masked: the base of a Cidr has no host bits. */
 import { type Address, formatAddress, type IpVersion, parseAddress, width } from "./address.ts";
 
+/** A range of addresses, masked. */
 export interface Cidr {
+  /** The family. */
   readonly version: IpVersion;
+  /** The first address, as a number. */
   readonly base: bigint;
+  /** Prefix length. */
   readonly prefix: number;
 }
 

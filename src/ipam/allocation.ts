@@ -4,6 +4,7 @@ import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
 import { attributeAt, handleOf, sequenceAt, sequenceOf } from "./block.ts";
 import { type Context, writeBlock } from "./context.ts";
 import { type HandleShare, lowerHandles, raiseHandle } from "./handle.ts";
+import { retryLostRaces } from "./retry.ts";
 
 /** For whom addresses are taken. */
 export interface Taker {
@@ -50,14 +51,21 @@ function isKnown(error: unknown, { signal }: CallOptions): boolean {
 const LOOK_AGAIN_MS = 30_000;
 
 /**
- * Looks again whether a write that got no answer took place. Where that cannot be seen either, the handle keeps its
- * count: too high is harmless, too low would hide an address.
+ * Looks again whether a write that got no answer took place. One that may still be on its way is made to conflict: the block is
+ * written once at the revision that it was computed from. Where nothing can be seen, the handle keeps its count: a count that
+ * is too high is harmless, one that is too low would hide an address.
  */
 async function outcomeOf(context: Context, taker: Taker, taken: Taken): Promise<"written" | "lost" | "unknown"> {
-  const signal = AbortSignal.timeout(LOOK_AGAIN_MS);
+  const options = { signal: AbortSignal.timeout(LOOK_AGAIN_MS) };
+  const look = async () => {
+    const block = await context.datastore.get("IPAMBlock", taken.before.metadata.name, { ...options, fresh: true });
+    if (taken.ordinals.every((ordinal) => isOurs(block, ordinal, taker, taken))) return "written";
+    if (block.metadata.resourceVersion === taken.before.metadata.resourceVersion)
+      await writeBlock(context, block, options);
+    return "lost";
+  };
   try {
-    const block = await context.datastore.get("IPAMBlock", taken.before.metadata.name, { signal });
-    return taken.ordinals.every((ordinal) => isOurs(block, ordinal, taker, taken)) ? "written" : "lost";
+    return await retryLostRaces(look, { what: `looking at block ${taken.before.spec.cidr} again`, ...options });
   } catch (error) {
     return isDatastoreError(error, "NotFound") ? "lost" : "unknown";
   }

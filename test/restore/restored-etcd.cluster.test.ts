@@ -22,6 +22,8 @@ import { pool } from "../support/ipam-data.ts";
 import { type RunningOperator, startOperator } from "../support/operator-process.ts";
 import { growRevision } from "./put-revisions.ts";
 
+/** The tools are built from their Go modules the first time. */
+const BUILD_MS = 600_000;
 const NOTICED_MS = 10_000;
 /** More than an API server writes when it starts: revisions stay below what was read before. */
 const LOST_REVISIONS = 1500;
@@ -54,7 +56,7 @@ describe.each([
     await createNodes(client);
     await direct.create<"IPPool">(pool("four", "10.0.0.0/20", { blockSize: 28 }));
     operator = await startOperator(cluster, { args: ["--discovery-period=1s"] });
-  });
+  }, BUILD_MS);
   afterAll(async () => {
     await operator?.stop();
     await client?.close();

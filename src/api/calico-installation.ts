@@ -25,5 +25,5 @@ export function foreignIpamText(type: string): string {
   );
 }
 
-/** What a user is told before anything else. */
+/** The warning that every verb prints first. */
 export const foreignWarning = (type: string): string => `warning: ${foreignIpamText(type)}`;

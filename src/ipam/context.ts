@@ -118,8 +118,6 @@ export interface ListedBlocks {
   /** Names of blocks that exist but cannot be used. */
   readonly unsound: ReadonlySet<string>;
   /** Where those are that can be blocks: a range larger than any block has no addresses to protect. */
-  readonly unsoundRanges: readonly Cidr[];
-  /** The same with their names. */
   readonly unsoundRefs: readonly BlockRef[];
 }
 
@@ -138,7 +136,7 @@ export async function listBlocks({ datastore, warn }: Context, options: CallOpti
   const cidrs = new Map(unusable.map(({ metadata, spec }) => [metadata.name, spec.cidr]));
   const refs = [...unsound].flatMap((name) => blockRef(name, cidrs.get(name)) ?? []);
   const unsoundRefs = refs.filter(({ range }) => isBlockSize(range.prefix, range.version));
-  return { blocks, unsound, unsoundRefs, unsoundRanges: unsoundRefs.map(({ range }) => range) };
+  return { blocks, unsound, unsoundRefs };
 }
 
 /** Every readable pool, in the order of their names; others are named in a warning. */

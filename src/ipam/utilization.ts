@@ -53,7 +53,8 @@ export async function getUtilization(
 ): Promise<PoolUtilization[]> {
   const pools = await listPools(context, options);
   const reserved = await listReservations(context, options);
-  const { blocks, unsoundRanges } = await listBlocks(context, options);
+  const { blocks, unsoundRefs } = await listBlocks(context, options);
+  const unsoundRanges = unsoundRefs.map(({ range }) => range);
   const rows = utilizationOf(pools, blocks, reserved, wanted, unsoundRanges);
   return rows.map((row) => ({ ...saturatedCounts(row), blocks: row.blocks.map(saturatedCounts) }));
 }

@@ -237,7 +237,7 @@ describe("the second look", () => {
     };
     const ran = await site.run(json("--grace", "0"), { ask });
     expect(freed(ran)).toEqual(["kept release 10.0.0.4", "kept delete IPAMHandle/ghost"]);
-    expect(whyOf(ran, "10.0.0.4")).toBe("10.0.0.4 was allocated anew meanwhile");
+    expect(whyOf(ran, "10.0.0.4")).toBe("10.0.0.4 was allocated again meanwhile");
     expect(whyOf(ran, "IPAMHandle/ghost")).toBe("was changed since it was looked at");
   });
 

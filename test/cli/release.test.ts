@@ -154,7 +154,7 @@ describe("what changed since it was looked at", () => {
       const site = await siteOf(gone);
       const ran = await site.run(json("10.0.0.4"), { ask: meanwhile(site, id) });
       expect([ran.code, ...rowsOf(ran)]).toEqual([0, "kept release 10.0.0.4"]);
-      expect(ran.stdout).toContain("was allocated anew meanwhile");
+      expect(ran.stdout).toContain("was allocated again meanwhile");
     },
   );
 

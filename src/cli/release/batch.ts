@@ -25,7 +25,7 @@ export interface Planned {
 /** Asked with what is so right before the write. @returns why an address must stay, where it must */
 export type KeptBecause = (now: Snapshot) => (allocation: Allocation) => string | undefined;
 
-/** Released is only what is surely in use by nobody. */
+/** Releases only addresses that are not in use. */
 export const unlessInUse: KeptBecause = (now) => (allocation) => {
   const { inUse, because } = usageOf(now).of(allocation);
   return inUse === "no" ? undefined : `${allocation.address} is kept: ${because}`;
@@ -144,7 +144,7 @@ function changedSince(now: IPAMBlock | undefined, allocation: Allocation): strin
   const attribute = attributeAt(now, ordinal);
   if (attribute === undefined || isCooling(attribute)) return `${address} was released by somebody else meanwhile`;
   const isSame = handleOf(attribute) === handle && sequenceAt(now, ordinal) === sequenceNumber;
-  return isSame ? undefined : `${address} was allocated anew meanwhile`;
+  return isSame ? undefined : `${address} was allocated again meanwhile`;
 }
 
 /** All in one call; where somebody changed a block in between, each unit by itself. */
@@ -178,5 +178,5 @@ function releasedMeanwhile({ allocations }: Unit, unallocated: readonly string[]
 const isChange = (error: unknown) => isIpamError(error, "BadSequenceNumber", "BadHandle");
 
 function refused(error: unknown): Outcome {
-  return isChange(error) ? { kept: `was allocated anew meanwhile: ${(error as Error).message}` } : { error };
+  return isChange(error) ? { kept: `was allocated again meanwhile: ${(error as Error).message}` } : { error };
 }

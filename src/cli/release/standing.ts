@@ -21,7 +21,7 @@ export function standings(snapshot: Snapshot): (allocation: Allocation) => Stand
     const whose = whoseText(allocation);
     if (inUse === "yes")
       return mayNot(usages.usersOf(allocation.address).length > 0 ? because : `${whose}: ${because}`);
-    if (unread && blind) return mayNot(`${whose}, and nobody can say whether it is in use: ${because}`);
+    if (unread && blind) return mayNot(`${whose}, and whether it is in use is not known: ${because}`);
     if (inUse === "unknown" && !unread && namesOwner(allocation)) return mayNot(`${whose}: ${because}`);
     return may(unread ? whose : `${whose}: ${because}`);
   };

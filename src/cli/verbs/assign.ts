@@ -5,8 +5,9 @@ export const assign: Verb = {
   name: "assign",
   summary: "Take addresses for a node by hand, for tests and emergencies.",
   description:
-    "A named address is taken whatever is reserved and whoever owns its block, unless affinity is strict; without one, " +
-    "addresses are chosen as for a pod of the node, and where there are fewer than --count, none is kept. Nobody gives them back by himself: release them by their handle.",
+    "A named address is assigned even if it is reserved or its block has another owner, unless affinity is strict. Without " +
+    "one, addresses are chosen as for a pod of the node; if fewer than --count are free, none is assigned. Nothing releases " +
+    "them automatically: release them by their handle.",
   arguments: [{ name: "[address]", help: "The address to take; one is chosen when absent." }],
   flags: [
     { flags: "--node <NAME>", help: "Node that is to use them. Required." },

@@ -1,6 +1,7 @@
 /** Cached reads on a real API server, in both generations: the contract. What calls cost is counted in test/races. */
 import { afterAll, beforeAll, describe } from "vitest";
 import { type ControlPlane, startControlPlane } from "../../test/control-plane/control-plane.ts";
+import { deleteAll } from "../../test/support/cluster-store.ts";
 import type { KubeObject } from "../api/meta.ts";
 import { connect } from "../kube/rest.ts";
 import type { KubeClient } from "../kube/types.ts";
@@ -26,15 +27,8 @@ describe.each(["v1", "v3"] as const)("on a %s cluster", (flavour) => {
   });
 
   const resource = (kind: Kind) => codecOf(flavour, kind).resource;
-  const wipe = async () => {
-    for (const kind of EVERY_KIND) {
-      const { items } = await client.list<KubeObject>(resource(kind));
-      for (const { metadata } of items) await client.delete(resource(kind), metadata.name);
-    }
-  };
-
   describeDatastoreContract(`cached, over ${apiGroups[flavour]}`, async () => {
-    await wipe();
+    await deleteAll(cluster, flavour, EVERY_KIND);
     const heard = Promise.withResolvers<void>();
     const onMalformed = () => heard.resolve();
     const datastore = cachedDatastore(openKubernetes({ client, flavour }), { kinds: EVERY_KIND, onMalformed });

@@ -1,5 +1,8 @@
 /** One plain HTTPS call to an API server, for the control plane itself; the code under test has its own client. */
-import { request } from "node:https";
+import { Agent, request } from "node:https";
+
+/** A handshake costs more than most calls do. */
+const agent = new Agent({ keepAlive: true });
 
 /** Where an API server is, and how to trust it. */
 export interface Endpoint {
@@ -21,7 +24,7 @@ export function apiRequest(
   body?: unknown,
 ): Promise<ApiResponse> {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-  const options = { method, headers, ca: caData, agent: false, timeout: 10_000 };
+  const options = { method, headers, ca: caData, agent, timeout: 10_000 };
   return new Promise((resolve, reject) => {
     const call = request(new URL(path, server), options, (response) => {
       let text = "";
@@ -31,7 +34,12 @@ export function apiRequest(
       response.on("end", () => resolve({ status: response.statusCode ?? 0, body: text })).on("error", reject);
     });
     call.on("timeout", () => call.destroy(new Error(`no answer from ${server}${path} within 10 s`)));
-    call.on("error", reject);
+    call.on("error", (error: NodeJS.ErrnoException) => {
+      // A server that was restarted has closed the connections of before.
+      if (call.reusedSocket && error.code === "ECONNRESET")
+        resolve(apiRequest({ server, caData }, token, method, path, body));
+      else reject(error);
+    });
     call.end(body === undefined ? undefined : JSON.stringify(body));
   });
 }

@@ -1,7 +1,7 @@
 /** The library tests' API server as an empty store in one of its two generations. */
 import { resources } from "../../src/api/resources.ts";
 import type { IpamKind } from "../../src/api/v3.ts";
-import type { Datastore } from "../../src/datastore/datastore.ts";
+import type { Datastore, Kind } from "../../src/datastore/datastore.ts";
 import { codecOf, type Flavour } from "../../src/datastore/flavours.ts";
 import { openKubernetes } from "../../src/datastore/kubernetes.ts";
 import { connect } from "../../src/kube/rest.ts";
@@ -17,12 +17,16 @@ export async function openEmptied(cluster: LibraryCluster, flavour: Flavour): Pr
   return openKubernetes({ client, flavour, release: () => client.close() });
 }
 
-/** Deletes all IPAM objects of one generation. */
-export async function deleteAll(cluster: Omit<LibraryCluster, "kubeconfig">, flavour: Flavour): Promise<void> {
-  await Promise.all(KINDS.map((kind) => deleteKind(cluster, flavour, kind)));
+/** Deletes all objects of these kinds, in one generation; without kinds all IPAM objects. */
+export async function deleteAll(
+  cluster: Omit<LibraryCluster, "kubeconfig">,
+  flavour: Flavour,
+  kinds: readonly Kind[] = KINDS,
+): Promise<void> {
+  await Promise.all(kinds.map((kind) => deleteKind(cluster, flavour, kind)));
 }
 
-async function deleteKind(cluster: Omit<LibraryCluster, "kubeconfig">, flavour: Flavour, kind: IpamKind) {
+async function deleteKind(cluster: Omit<LibraryCluster, "kubeconfig">, flavour: Flavour, kind: Kind) {
   const { group, version, plural } = codecOf(flavour, kind).resource;
   const path = `/apis/${group}/${version}/${plural}`;
   const { status, body } = await apiRequest(cluster, cluster.adminToken, "DELETE", path);

@@ -1,6 +1,6 @@
 /** Which pools a request may draw from, and for each other pool why not. Pure: pools and labels in, a choice out. */
 import { type IpVersion, width } from "../net/address.ts";
-import { type Cidr, formatCidr, parseCidr } from "../net/cidr.ts";
+import { formatCidr, isSameRange, parseCidr } from "../net/cidr.ts";
 import type { HostReservedAttr } from "./block.ts";
 import { IpamError } from "./errors.ts";
 import type { Labelled } from "./nodes.ts";
@@ -75,14 +75,10 @@ function tooSmall({ blockSize }: Pool, longest: number): string | undefined {
 
 function requestedPool(enabled: readonly Pool[], text: string, passedOver: readonly PassedOver[]): Pool {
   const wanted = parseCidr(text);
-  const pool = wanted && enabled.find(({ cidr }) => isSame(cidr, wanted));
+  const pool = wanted && enabled.find(({ cidr }) => isSameRange(cidr, wanted));
   if (pool) return pool;
   const message = `the given pool (${wanted ? formatCidr(wanted) : text}) does not exist, or is not enabled`;
   throw new IpamError("PoolNotEnabled", message, { details: passedOver.map(words) });
-}
-
-function isSame(a: Cidr, b: Cidr): boolean {
-  return a.version === b.version && a.base === b.base && a.prefix === b.prefix;
 }
 
 /** Why a pool that was not asked for is none for the request. */

@@ -3,7 +3,7 @@
 import { BLOCK_SIZES, DEFAULT_BLOCK_SIZE, isBlockSize } from "../api/block-sizes.ts";
 import type { IPPool } from "../api/v3.ts";
 import { type Address, type IpVersion, width } from "../net/address.ts";
-import { type Cidr, cidrOf, contains, formatCidr, overlaps, parseCidr } from "../net/cidr.ts";
+import { type Cidr, canonicalCidr, cidrOf, contains, formatCidr, overlaps, parseCidr } from "../net/cidr.ts";
 import { addressFrom } from "./block.ts";
 import { IpamError } from "./errors.ts";
 import { allocatableCondition, overlapWinners } from "./pool-order.ts";
@@ -22,7 +22,8 @@ export interface Pool {
   readonly overlappedBy?: Pool;
 }
 
-const DEFAULT_USES = ["Workload", "Tunnel"] as const;
+/** Uses of a pool that names none. */
+export const DEFAULT_USES = ["Workload", "Tunnel"] as const;
 
 /** What a cache gives is the same object from call to call: it is looked at once. */
 const pools = new WeakMap<IPPool, Pool | undefined>();
@@ -96,6 +97,11 @@ export const poolWords = ({ name, cidr }: Pool, because: string) => `pool "${nam
 
 export function isEnabled(pool: Pool): boolean {
   return disabledBecause(pool) === undefined;
+}
+
+/** Whether a person means the pool: by its name, or by its range however that is written. */
+export function isCalled({ name, cidr }: Pool, text: string): boolean {
+  return name === text || canonicalCidr(text) === formatCidr(cidr);
 }
 
 /** The pool an address is in. */

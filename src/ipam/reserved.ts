@@ -5,7 +5,7 @@
 import type { IPReservation } from "../api/v3.ts";
 import { parseAddress, width } from "../net/address.ts";
 import { type AddressSet, addressSet, intersection, sizeOf, union } from "../net/address-set.ts";
-import { type Cidr, cidrOf, parseCidr } from "../net/cidr.ts";
+import { type Cidr, cidrOf, formatCidr, parseCidr } from "../net/cidr.ts";
 import { IpamError } from "./errors.ts";
 
 /** All reserved addresses. Entries that are neither a range nor an address are passed over, as Calico does. */
@@ -45,4 +45,12 @@ function reservedCidr(entry: string): Cidr | undefined {
   const text = entry.trim();
   const address = parseAddress(text);
   return address ? cidrOf(address, width(address.version)) : parseCidr(text);
+}
+
+/** What a reservation lists, the same for lists that mean the same: each range once, by address, and then what is none. */
+export function reservationText({ spec: { reservedCIDRs = [] } }: IPReservation): string {
+  const ranges = reservedCIDRs.map(reservedCidr).filter((range) => range !== undefined);
+  ranges.sort((a, b) => a.version - b.version || Number(a.base - b.base) || a.prefix - b.prefix);
+  const others = reservedCIDRs.filter((entry) => reservedCidr(entry) === undefined).sort();
+  return [...new Set([...ranges.map(formatCidr), ...others])].join(", ");
 }

@@ -7,7 +7,7 @@ import { type Cidr, cidrOf, contains, formatCidr, size } from "../net/cidr.ts";
 import { CidrIndex } from "../net/cidr-index.ts";
 import { attributeAt, freeOrdinals, isCooling, rangeOf } from "./block.ts";
 import { type Context, listBlocks, listPools, listReservations } from "./context.ts";
-import { type Pool, poolOverlapping, poolsOf } from "./pools.ts";
+import { isCalled, type Pool, poolOverlapping, poolsOf } from "./pools.ts";
 import { reservedIn, saturated, withheld } from "./reserved.ts";
 
 /** Counts of addresses; from getUtilization none is above 2^63-1. */
@@ -74,7 +74,7 @@ export function utilizationOf(
   const overlapped = overlapsAmong(blocks);
   const counted = blocks.map((block) => countedBlock(block, reserved, overlapped.get(block) ?? []));
   const ofPool = Map.groupBy(counted, ({ range }) => poolOverlapping(pools, range));
-  const isWanted = ({ name, source }: Pool) => wanted.includes(name) || wanted.includes(source.spec.cidr);
+  const isWanted = (pool: Pool) => wanted.some((text) => isCalled(pool, text));
   const rows = pools
     .filter((pool) => wanted.length === 0 || isWanted(pool))
     .map((pool) => poolUtilization(pool, ofPool.get(pool) ?? [], reserved, unsoundRanges));

@@ -40,6 +40,11 @@ export function canonicalCidr(text: string): string | undefined {
   return cidr && formatCidr(cidr);
 }
 
+/** Whether both are the same range. */
+export function isSameRange(a: Cidr, b: Cidr): boolean {
+  return a.version === b.version && a.base === b.base && a.prefix === b.prefix;
+}
+
 /** Number of addresses in a range. */
 export function size(cidr: Cidr): bigint {
   return 1n << BigInt(width(cidr.version) - cidr.prefix);

@@ -56,6 +56,41 @@ describe("the store follows the files", () => {
     expect(await names()).toEqual([]);
   });
 
+  test("another spelling of the same pool, and defaults spelt out, change nothing", async () => {
+    const { run } = setUp();
+    const written = (spec: string) =>
+      `apiVersion: ${V3_API_VERSION}\nkind: IPPool\nmetadata: {name: p}\nspec: ${spec}\n`;
+    await run({ "p.yaml": written('{cidr: "2001:db8::/64"}') });
+    const before = await datastore.get("IPPool", "p");
+    const spelt =
+      '{cidr: "2001:DB8:0::0/64", blockSize: 122, vxlanMode: Never, natOutgoing: false, nodeSelector: all(), allowedUses: [Tunnel, Workload]}';
+    expect(await run({ "p.yaml": written(spelt) })).toEqual([]);
+    expect(await datastore.get("IPPool", "p")).toEqual(before);
+    expect(await run({ "p.yaml": written('{cidr: "2001:DB8:0::0/64", natOutgoing: true}') })).toEqual([
+      "changed IPPool p",
+    ]);
+    expect((await datastore.get("IPPool", "p")).spec).toMatchObject({ cidr: "2001:db8::/64", natOutgoing: true });
+  });
+
+  test("manifests in the form of crd.projectcalico.org/v1 are kept in the form of v3", async () => {
+    const { run } = setUp();
+    const v1 = (kind: string, name: string, spec: string) =>
+      `apiVersion: crd.projectcalico.org/v1\nkind: ${kind}\nmetadata: {name: ${name}}\nspec: ${spec}\n`;
+    const files = {
+      "c.yaml": v1("IPAMConfig", "default", "{strictAffinity: true, autoAllocateBlocks: true}"),
+      "p.yaml": v1("IPPool", "p", "{cidr: 10.0.0.0/16, ipipMode: Never}"),
+    };
+    expect(await run(files)).toEqual(["created IPAMConfiguration default", "created IPPool p"]);
+    expect(await datastore.get("IPAMConfiguration", "default")).toMatchObject({
+      apiVersion: V3_API_VERSION,
+      kind: "IPAMConfiguration",
+      spec: { strictAffinity: true },
+    });
+    expect(await run({ ...files, "c.yaml": v1("IPAMConfig", "default", "{strictAffinity: true}") })).toEqual([
+      "refused",
+    ]);
+  });
+
   test("keeps what others wrote into the object: status and uid", async () => {
     const { run } = setUp();
     await run({ "a.yaml": installation(1) });

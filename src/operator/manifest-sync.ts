@@ -8,15 +8,9 @@ import { isDatastoreError } from "../datastore/datastore.ts";
 import { type Applied, apply, deleted } from "./manifest-apply.ts";
 import type { FileContent } from "./manifest-folder.ts";
 import { judge, keyOf } from "./manifest-judgement.ts";
+import { MANIFEST_KINDS, type ManifestKind } from "./manifest-kinds.ts";
 import { FILE_ANNOTATION, fileWithin } from "./manifest-origin.ts";
-import {
-  MANIFEST_KINDS,
-  type Manifest,
-  type ManifestKind,
-  type ManifestProblem,
-  type ParsedManifests,
-  parseManifests,
-} from "./manifests.ts";
+import { type Manifest, type ManifestProblem, type ParsedManifests, parseManifests } from "./manifests.ts";
 
 /** An object that no file names any more is deleted after this long: a save may empty or remove its file for a moment. */
 export const UNNAMED_MS = 2000;

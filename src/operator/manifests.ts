@@ -1,22 +1,20 @@
 /** YAML text to objects of the embedded store: what an API server's admission would refuse is refused here, with its line. */
 import { isScalar, LineCounter, type ParsedNode, parseAllDocuments, visit, type YAMLError } from "yaml";
 import type { z } from "zod";
-import { INSTALLATION_API_VERSION, type Installation, installation, SINGLETON_NAME } from "../api/installation.ts";
+import { type Installation, SINGLETON_NAME } from "../api/installation.ts";
 import { poolProblems } from "../api/pool-problems.ts";
-import { V3_API_VERSION, v3Schemas } from "../api/v3.ts";
 import type { Stored } from "../datastore/datastore.ts";
 import { CONFIG_RULES, configViolations, effectiveConfig } from "../ipam/config-rules.ts";
 import { keywordProblems } from "./manifest-keywords.ts";
+import { asKept, kindOf, type ManifestKind, SCHEMAS, schemaOf, unknownKind } from "./manifest-kinds.ts";
 import { metadataProblems } from "./manifest-metadata.ts";
 import { type Judged, wordsFor } from "./manifest-words.ts";
-
-/** Kinds a manifest may hold. Blocks, affinities and handles are the library's own records, not a person's to write. */
-export const MANIFEST_KINDS = ["Installation", "IPAMConfiguration", "IPPool", "IPReservation"] as const;
-export type ManifestKind = (typeof MANIFEST_KINDS)[number];
 
 export interface Manifest {
   readonly object: Stored<ManifestKind>;
   readonly line: number;
+  /** Written in the form of `crd.projectcalico.org/v1`. */
+  readonly isV1: boolean;
 }
 
 /** Something wrong in a file, for the person who wrote it. */
@@ -30,13 +28,6 @@ export interface ParsedManifests {
   readonly manifests: readonly Manifest[];
   readonly problems: readonly ManifestProblem[];
 }
-
-const SCHEMAS = {
-  Installation: installation.omit({ status: true }),
-  IPAMConfiguration: v3Schemas.IPAMConfiguration,
-  IPPool: v3Schemas.IPPool,
-  IPReservation: v3Schemas.IPReservation,
-} as const satisfies Record<ManifestKind, z.ZodType>;
 
 type ParsedDocument = ReturnType<typeof parseAllDocuments>[number];
 
@@ -134,36 +125,26 @@ function keyOf(item: unknown): unknown {
 
 function readDocument({ value, lineOf }: Source): ParsedManifests {
   if (value === null || value === undefined) return { manifests: [], problems: [] };
-  const kind = kindOf(value);
-  if (kind === undefined) return { manifests: [], problems: [{ line: lineOf(["kind"]), message: unknownKind(value) }] };
-  const parsed = SCHEMAS[kind].safeParse(value);
-  if (!parsed.success) {
-    return { manifests: [], problems: schemaProblems(parsed.error, { value, schema: SCHEMAS[kind] }, lineOf) };
-  }
-  const metadata = metadataProblems(parsed.data.metadata);
+  const known = kindOf(value);
+  if (known === undefined) return refused(lineOf(["kind"]), unknownKind(value));
+  const { kind, isV1 } = known;
+  const schema = schemaOf(kind, isV1);
+  const parsed = schema.safeParse(value);
+  if (!parsed.success) return { manifests: [], problems: schemaProblems(parsed.error, { value, schema }, lineOf) };
+  const kept = asKept(kind, isV1, parsed.data);
+  if (typeof kept === "string") return refused(lineOf([]), kept);
+  const found = kept as Stored<ManifestKind>;
+  const metadata = metadataProblems(found.metadata);
   if (metadata.length > 0)
     return { manifests: [], problems: metadata.map(({ path, message }) => ({ line: lineOf(path), message })) };
-  const object = cleaned(parsed.data as Stored<ManifestKind>);
+  const object = cleaned(found);
   const problems = rulesBroken(object, lineOf);
   return problems.length > 0
     ? { manifests: [], problems }
-    : { manifests: [{ object, line: lineOf(["kind"]) }], problems: [] };
+    : { manifests: [{ object, line: lineOf(["kind"]), isV1 }], problems: [] };
 }
 
-function kindOf(value: unknown): ManifestKind | undefined {
-  const { apiVersion, kind } = value as { apiVersion?: unknown; kind?: unknown };
-  const known = MANIFEST_KINDS.find((name) => name === kind);
-  const wanted = known === "Installation" ? INSTALLATION_API_VERSION : V3_API_VERSION;
-  return apiVersion === wanted ? known : undefined;
-}
-
-function unknownKind(value: unknown): string {
-  const { apiVersion, kind } = value as { apiVersion?: unknown; kind?: unknown };
-  if (apiVersion === undefined || kind === undefined)
-    return "not a Kubernetes object: a document needs apiVersion, kind, metadata and spec";
-  const known = MANIFEST_KINDS.map((name) => `${name} (${SCHEMAS[name].shape.apiVersion.value})`).join(", ");
-  return `${String(kind)} (${String(apiVersion)}) is not kept here; known are ${known}`;
-}
+const refused = (line: number, message: string): ParsedManifests => ({ manifests: [], problems: [{ line, message }] });
 
 /** Two issues of one field may have the same words: each is said once. */
 function schemaProblems({ issues }: z.ZodError, judged: Judged, lineOf: Source["lineOf"]): ManifestProblem[] {

@@ -126,7 +126,7 @@ describe("on the data", () => {
   it("a pool that is closed, and settings by flags", async () => {
     const file = await pool("{cidr: 10.0.0.0/28, blockSize: 30, disabled: true}", "p4");
     const found = await planned(["-f", file, ...asked], sound);
-    expect(found.changes).toEqual(['IPPool "p4" is changed']);
+    expect(found.changes).toEqual(['IPPool "p4": disabled false becomes true']);
     expect(found.planned.first.cause.code).toBe("PoolsClosed");
     const strict = await planned(["--strict-affinity", "true", ...asked], sound);
     expect(strict.now.limitOfBlocks).toBe(20);

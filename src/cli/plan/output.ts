@@ -14,6 +14,8 @@ export interface Plan {
   readonly now?: Outcome;
   readonly planned: Outcome;
   readonly changes: readonly string[];
+  /** What stands in the way of applying the manifests as they are written. */
+  readonly notes: readonly string[];
   /** Findings of `check` that the proposal brings, and those that it ends. */
   readonly brings: readonly Finding[];
   readonly ends: readonly Finding[];
@@ -22,9 +24,9 @@ export interface Plan {
 }
 
 export function planOutput(plan: Plan): Output {
-  const { now, planned, changes, brings, ends, untilFull } = plan;
+  const { now, planned, changes, notes, brings, ends, untilFull } = plan;
   const value = {
-    ...{ changes, brings, ends, untilFull },
+    ...{ changes, notes, brings, ends, untilFull },
     ...(now && { now: outcomeValue(now) }),
     planned: outcomeValue(planned),
   };
@@ -40,12 +42,13 @@ function outcomeValue({ after, ...counts }: Outcome) {
 }
 
 function sentences(plan: Plan): string {
-  const { now, planned, changes, brings, ends } = plan;
+  const { now, planned, changes, notes, brings, ends } = plan;
   const lines = [
     carried(plan, planned, "carries"),
     ranOut(planned.first),
     ...(now ? [carried(plan, now, "now it carries"), ranOut(now.first)] : []),
     ...changes.map((change) => `change: ${change}`),
+    ...notes.map((note) => `note: ${note}`),
     ...brings.map(({ severity, code, message }) => `brings ${severity} ${code}: ${message}`),
     ...ends.map(({ code, message }) => `ends ${code}: ${message}`),
   ];

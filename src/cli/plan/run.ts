@@ -1,4 +1,7 @@
 /** Plans from nothing, or on the data that the flags name; and where manifests propose something, compares. */
+import { kindIn, v3Instead } from "../../api/kind-names.ts";
+import type { IpamKind } from "../../api/v3.ts";
+import { apiGroups } from "../../datastore/flavours.ts";
 import { type Finding, keyOf } from "../../judgement/finding.ts";
 import { judge } from "../../judgement/judge.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
@@ -23,16 +26,18 @@ export async function run(session: Session, given: Given): Promise<number> {
 async function planFromNothing(session: Session, options: PlanOptions): Promise<Plan> {
   const scenario = fromNothing(options, session.now());
   const planned = await simulated(session, scenario);
-  return { planned, changes: [], brings: [], ends: [], untilFull: scenario.untilFull };
+  return { planned, changes: [], notes: [], brings: [], ends: [], untilFull: scenario.untilFull };
 }
 
 async function planOnData(session: Session, options: PlanOptions): Promise<Plan> {
   const manifests = await read(options.files);
   const before = await session.snapshot();
+  checkServed(manifests, before);
   const proposal = proposed(before, manifests);
   const scenario = fromData(proposal.snapshot, options);
   const planned = await simulated(session, scenario);
-  const known = { planned, changes: proposal.changes, untilFull: false };
+  const { changes, notes } = proposal;
+  const known = { planned, changes, notes, untilFull: false };
   if (proposal.changes.length === 0 && !hasSettings(options)) return { ...known, brings: [], ends: [] };
   const { nodes = before.nodes?.length, podsPerNode, restarts } = options;
   const asItIs = { ...(nodes !== undefined && { nodes }), ...(podsPerNode !== undefined && { podsPerNode }), restarts };
@@ -53,6 +58,17 @@ async function read(files: readonly string[]): Promise<Manifest[]> {
     manifests.push(...parsed.manifests);
   }
   return manifests;
+}
+
+/** @throws Error where the cluster has no such kinds; an embedded store reads them as their v3 form */
+function checkServed(manifests: readonly Manifest[], { datastore }: Snapshot): void {
+  if (datastore !== apiGroups.v3) return;
+  const problems = manifests
+    .filter(({ isV1 }) => isV1)
+    .map(({ object: { kind } }) => {
+      return `${kindIn(apiGroups.v1, kind)} (${apiGroups.v1}) is not served where the data is: ${v3Instead(kind as IpamKind)}`;
+    });
+  if (problems.length > 0) throw new Error([...new Set(problems)].join("; "));
 }
 
 async function simulated(session: Session, scenario: Scenario): Promise<Outcome> {

@@ -1,7 +1,7 @@
 /** Addresses that are taken or cool down, and by whom: by node, namespace, pod, handle or pool. Pure. */
 import { cutHandle } from "../../api/names.ts";
 import { rangeOf } from "../../ipam/block.ts";
-import { poolAround } from "../../ipam/pools.ts";
+import { isCalled, poolAround } from "../../ipam/pools.ts";
 import { type Allocation, allocationsOf, isWindowsReserved } from "../../judgement/allocations.ts";
 import { freeAt, type Inventory, soundBlocks } from "../../judgement/inventory.ts";
 import { borrowedFrom, ownerName } from "../../judgement/owners.ts";
@@ -51,7 +51,7 @@ export interface AddressRow {
 export function addressRows(inventory: Inventory, filter: AddressFilter): AddressRow[] {
   return soundBlocks(inventory).flatMap((block) => {
     const pool = poolAround(inventory.pools, rangeOf(block));
-    if (filter.pool !== undefined && ![pool?.name, pool?.source.spec.cidr].includes(filter.pool)) return [];
+    if (filter.pool !== undefined && !(pool && isCalled(pool, filter.pool))) return [];
     const wanted = Array.from(allocationsOf(block)).filter((allocation) => isWanted(allocation, filter));
     return wanted.map((allocation) => addressRow(inventory, allocation, pool?.name));
   });

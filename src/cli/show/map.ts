@@ -1,6 +1,6 @@
 /** A pool as a picture of its blocks: what each cell of the map stands for. Pure; `map-text.ts` draws it. */
 import type { BlockAffinity, IPAMBlock } from "../../api/v3.ts";
-import { isConfirmed } from "../../ipam/affinity.ts";
+import { isConfirmed, rowRange } from "../../ipam/affinity.ts";
 import { rangeOf } from "../../ipam/block.ts";
 import type { Pool } from "../../ipam/pools.ts";
 import { reservedIn } from "../../ipam/reserved.ts";
@@ -73,7 +73,7 @@ function indexIn(pool: Cidr, prefix: number, { base }: Cidr): number {
 }
 
 function changingRanges(affinities: readonly BlockAffinity[]): ReadonlySet<string> {
-  return new Set(affinities.filter((row) => !isConfirmed(row)).map(({ spec }) => spec.cidr));
+  return new Set(affinities.filter((row) => !isConfirmed(row)).map((row) => formatCidr(rowRange(row))));
 }
 
 function cellOf(
@@ -90,7 +90,7 @@ function cellOf(
     cooling: allocations.filter(({ releasedAt }) => releasedAt !== undefined).length,
     borrowed: allocations.filter(({ owner, block }) => borrowedFrom(owner, block) !== undefined).length,
     unowned: blocks.filter(({ spec }) => spec.affinity === undefined).length,
-    changing: blocks.filter(({ spec }) => changing.has(spec.cidr)).length,
+    changing: blocks.filter((block) => changing.has(formatCidr(rangeOf(block)))).length,
     reserved: reservedIn(range, reserved) === size(range),
   };
 }

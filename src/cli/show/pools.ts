@@ -5,6 +5,7 @@ import { problemOf } from "../../ipam/block-problem.ts";
 import { disabledBecause, type Pool } from "../../ipam/pools.ts";
 import { type PoolUtilization, type Utilization, utilizationOf } from "../../ipam/utilization.ts";
 import { type Inventory, soundBlocks } from "../../judgement/inventory.ts";
+import { formatCidr } from "../../net/cidr.ts";
 import { countOf } from "../numbers.ts";
 import { type Output, tableOf } from "../output.ts";
 import type { Column } from "../table.ts";
@@ -38,7 +39,7 @@ export function poolRows(inventory: Inventory, only?: string): PoolRow[] {
 
 /** Their blocks, and after them those in no pool. */
 export function blockRows(inventory: Inventory, only?: string): BlockRow[] {
-  const owners = new Map(inventory.blocks.map(({ spec }) => [spec.cidr, spec.affinity]));
+  const owners = new Map(soundBlocks(inventory).map((block) => [formatCidr(rangeOf(block)), block.spec.affinity]));
   const names = new Set(inventory.pools.map(({ name }) => name));
   return utilization(inventory, only).flatMap(({ name, blocks }) =>
     blocks.map((block) => {

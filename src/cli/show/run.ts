@@ -1,4 +1,5 @@
 /** Which of the things that `show` can show is wanted. Each is a pure function of the snapshot. */
+import { isCalled } from "../../ipam/pools.ts";
 import { type Inventory, inventoryOf } from "../../judgement/inventory.ts";
 import { type Address, parseAddress } from "../../net/address.ts";
 import { nearest } from "../nearest.ts";
@@ -71,7 +72,7 @@ function addressOf(text: string): Address {
 }
 
 function checkPool({ pools }: Inventory, wanted: string): void {
-  if (pools.some(({ name, source }) => name === wanted || source.spec.cidr === wanted)) return;
+  if (pools.some((pool) => isCalled(pool, wanted))) return;
   throw new Error(`there is no pool "${wanted}"; there are: ${pools.map(({ name }) => name).join(", ") || "none"}`);
 }
 
@@ -101,9 +102,8 @@ function answer(
 }
 
 function mapsOf(inventory: Inventory, wanted: string | undefined) {
-  const isWanted = ({ name, source }: Inventory["pools"][number]) =>
-    wanted === undefined || name === wanted || source.spec.cidr === wanted;
-  return inventory.pools.filter(isWanted).map((pool) => poolMap(inventory, pool));
+  const pools = inventory.pools.filter((pool) => wanted === undefined || isCalled(pool, wanted));
+  return pools.map((pool) => poolMap(inventory, pool));
 }
 
 /** An empty table may be the answer, or come of a name that is not one. */

@@ -1,10 +1,10 @@
 /** How blocks lie to each other and to the pools. */
-import type { IPAMBlock } from "../../api/v3.ts";
-import { isConfirmed } from "../../ipam/affinity.ts";
+import type { BlockAffinity, IPAMBlock } from "../../api/v3.ts";
+import { isConfirmed, rowRange } from "../../ipam/affinity.ts";
 import { rangeOf } from "../../ipam/block.ts";
 import { poolAround } from "../../ipam/pools.ts";
 import { formatAddress } from "../../net/address.ts";
-import { type Cidr, size } from "../../net/cidr.ts";
+import { type Cidr, isSameRange, size } from "../../net/cidr.ts";
 import { allocationsOf } from "../allocations.ts";
 import { family, nameOf } from "../finding.ts";
 import { usageOf } from "../in-use.ts";
@@ -108,8 +108,10 @@ function addressesOf(range: Cidr): string {
   return `${formatAddress({ version: range.version, value: range.base })} to ${formatAddress(last)}`;
 }
 
-function isUnconfirmed({ spec }: IPAMBlock, { affinities }: Inventory): boolean {
-  const row = affinities.find((each) => each.spec.cidr === spec.cidr && rowOwnerText(each) === spec.affinity);
+function isUnconfirmed(block: IPAMBlock, { affinities }: Inventory): boolean {
+  const isOfBlock = (row: BlockAffinity) =>
+    rowOwnerText(row) === block.spec.affinity && isSameRange(rowRange(row), rangeOf(block));
+  const row = affinities.find(isOfBlock);
   return row !== undefined && !isConfirmed(row);
 }
 

@@ -1,6 +1,7 @@
 /** Who asks for an address: a pod, or the next one on a node. */
+import { isCalled } from "../../ipam/pools.ts";
 import type { IpVersion } from "../../net/address.ts";
-import { parseCidr } from "../../net/cidr.ts";
+import { formatCidr, parseCidr } from "../../net/cidr.ts";
 import type { PodFacts } from "../facts.ts";
 import type { Inventory } from "../inventory.ts";
 
@@ -40,8 +41,8 @@ export const versionOf = (address: string): IpVersion => (address.includes(":") 
 /** The CIDRs that were asked for of a family; a name that no pool has is handed on as it is, and found missing. */
 export function requestedPools({ pools }: Inventory, { askedPools = [] }: Asking, version: IpVersion): string[] {
   return askedPools.flatMap((asked) => {
-    const pool = pools.find(({ name, source }) => name === asked || source.spec.cidr === asked);
+    const pool = pools.find((pool) => isCalled(pool, asked));
     const family = pool?.cidr.version ?? parseCidr(asked)?.version ?? 4;
-    return family === version ? [pool?.source.spec.cidr ?? asked] : [];
+    return family === version ? [pool ? formatCidr(pool.cidr) : asked] : [];
   });
 }

@@ -1,4 +1,5 @@
 /** What `check` finds is what counts for `why`: the two cannot disagree. */
+import { canonicalCidr } from "../../net/cidr.ts";
 import { judge } from "../judge.ts";
 import type { Snapshot } from "../snapshot.ts";
 import type { Moment } from "./causes.ts";
@@ -12,10 +13,10 @@ export function momentOf(snapshot: Snapshot, now: Date): Moment {
   const gone = findings.filter(({ code }) => code === "AffinityOfGoneNode");
   const ranges = new Set(gone.map(({ object }) => object.name));
   const rows = snapshot.affinities.filter(({ metadata }) => ranges.has(metadata.name));
-  const blocks = new Map(snapshot.blocks.map(({ spec, metadata }) => [spec.cidr, metadata.name]));
+  const blocks = new Map(snapshot.blocks.map(({ spec, metadata }) => [canonicalCidr(spec.cidr), metadata.name]));
   return {
     now,
     leaks: new Map(Array.from(leaks, ([block, found]) => [block, found.flatMap(({ address }) => address ?? [])])),
-    ofGoneNodes: new Set(rows.flatMap(({ spec }) => blocks.get(spec.cidr) ?? [])),
+    ofGoneNodes: new Set(rows.flatMap(({ spec }) => blocks.get(canonicalCidr(spec.cidr)) ?? [])),
   };
 }

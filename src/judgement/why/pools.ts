@@ -1,7 +1,7 @@
 /** Which pools the next address may come from; where there is none, why. */
 import { isIpamError } from "../../ipam/errors.ts";
 import { choosePools } from "../../ipam/pool-choice.ts";
-import { isEnabled, type Pool } from "../../ipam/pools.ts";
+import { isCalled, isEnabled, type Pool } from "../../ipam/pools.ts";
 import { selectsNamespace, selectsNode } from "../../ipam/selection.ts";
 import type { IpVersion } from "../../net/address.ts";
 import type { Inventory } from "../inventory.ts";
@@ -69,7 +69,7 @@ function refusalCode(inventory: Inventory, asking: Asking, version: IpVersion): 
 }
 
 const isMissing = (requested: readonly string[], enabled: readonly Pool[]) =>
-  requested.some((cidr) => !enabled.some(({ source }) => source.spec.cidr === cidr));
+  requested.some((text) => !enabled.some((pool) => isCalled(pool, text)));
 
 function commandFor(code: CauseCode, { pools, snapshot }: Inventory, { host, namespace }: Asking, version: IpVersion) {
   const isBroken = (pool: Pool) => pool.cidr.version === version && isUnreadable(pool);

@@ -2,6 +2,7 @@
 import { isBlockSize } from "../../api/block-sizes.ts";
 import { rangeOfBlockName } from "../../api/names.ts";
 import type { IPAMBlock } from "../../api/v3.ts";
+import { rowRange } from "../../ipam/affinity.ts";
 import { collect, freeOrdinals, isEmpty, rangeOf } from "../../ipam/block.ts";
 import { blocksInOrder, hashedOrder } from "../../ipam/block-order.ts";
 import { problemOf } from "../../ipam/block-problem.ts";
@@ -10,7 +11,7 @@ import { withheld } from "../../ipam/reserved.ts";
 import { EMPTY_BLOCK_MIN_RECLAIM_AGE_MS } from "../../ipam/unfinished.ts";
 import { utilizationOf } from "../../ipam/utilization.ts";
 import { type AddressSet, addressSet, rangeCovering, touches } from "../../net/address-set.ts";
-import { type Cidr, parseCidr, size } from "../../net/cidr.ts";
+import { type Cidr, formatCidr, parseCidr, size } from "../../net/cidr.ts";
 import { freeAt, freeIn, type Inventory } from "../inventory.ts";
 import { rowOwnerText } from "../owners.ts";
 
@@ -55,14 +56,14 @@ export function roomIn(inventory: Inventory, host: string, usable: readonly Pool
   const collected = sound.map((block) => collect(block, inventory.config.ipCooldownSeconds, now));
   const [own, others] = [collected.filter(isOwn), collected.filter((block) => !isOwn(block))];
   const claims = claimedBy(inventory, host, usable);
-  const ofOthers = new Set(inside.filter((block) => !isOwn(block)).map(({ spec }) => spec.cidr));
+  const ofOthers = new Set(inside.filter((block) => !isOwn(block)).map(rangeText));
   const taken = takenRanges(inventory);
   return {
     usable,
     own: holding(own, inventory),
     others: holding(others, inventory),
     broken: broken.filter(isOwn).map(({ metadata }) => metadata.name),
-    counted: new Set([...claims, ...own.map(({ spec }) => spec.cidr)]).size,
+    counted: new Set([...claims, ...own.map(rangeText)]).size,
     contradicting: claims.filter((cidr) => ofOthers.has(cidr)),
     remade: claims
       .map((cidr) => parseCidr(cidr)!)
@@ -80,8 +81,11 @@ const isWithin = (pools: readonly Pool[], range: Cidr | undefined) =>
 
 function claimedBy({ affinities }: Inventory, host: string, usable: readonly Pool[]): string[] {
   const rows = affinities.filter((row) => rowOwnerText(row) === `host:${host}`);
-  return rows.map(({ spec }) => spec.cidr).filter((cidr) => isWithin(usable, parseCidr(cidr)));
+  const ranges = rows.map(rowRange).filter((range) => isWithin(usable, range));
+  return [...new Set(ranges.map(formatCidr))];
 }
+
+const rangeText = (block: IPAMBlock) => formatCidr(rangeOf(block));
 
 function holding(blocks: readonly IPAMBlock[], inventory: Inventory): Holding {
   const sum = (count: (block: IPAMBlock) => number) => blocks.reduce((total, block) => total + count(block), 0);

@@ -2,8 +2,10 @@
  * Measures the bundled operator, in its own process, against a real API server: from an accepted edit of the
  * Installation to the stored configuration, memory, and CPU while idle.
  */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bundle, bundleOperator } from "../scripts/build.ts";
+import { bundleOperator } from "../scripts/build.ts";
 import type { Installation } from "../src/api/installation.ts";
 import type { KubeObject } from "../src/api/meta.ts";
 import { installationResource, resources } from "../src/api/resources.ts";
@@ -141,7 +143,9 @@ function report(latency: Awaited<ReturnType<typeof measureLatency>>, rssMb: numb
 /** Prints what was measured. */
 export async function benchOperator({ smoke }: BenchOptions): Promise<void> {
   const idleMs = smoke ? 5000 : 20_000;
-  await bundleOperator();
+  const folder = await mkdtemp(join(tmpdir(), "bench-operator-"));
+  const entry = join(folder, "ipam-operator.mjs");
+  await bundleOperator(entry);
   const cluster = await startControlPlane({ crds: "v3" });
   const stop = new AbortController();
   try {
@@ -149,7 +153,7 @@ export async function benchOperator({ smoke }: BenchOptions): Promise<void> {
     await cluster.kubectlOk(["create", "configmap", "bench"]);
     await cluster.apply(join(root, "examples/installation.yaml"));
     const args = ["--kubeconfig", cluster.kubeconfig];
-    const operator = await startOperator(args, { entry: bundle });
+    const operator = await startOperator(args, { entry });
     await cluster.kubectlOk(["wait", "--for=condition=Ready", "ipaminst/default", "--timeout=60s"]);
     await pause(idleMs / 2); // what the start left behind is collected
     const before = await cpuSeconds(operator.pid);
@@ -164,5 +168,6 @@ export async function benchOperator({ smoke }: BenchOptions): Promise<void> {
     await operator.stop();
   } finally {
     await cluster.stop();
+    await rm(folder, { recursive: true });
   }
 }

@@ -1,28 +1,25 @@
 /**
- * Builds `dist/`: JavaScript with declarations for those who import the library; and without dependencies the operator in
- * one file, `dist/ipam-operator.mjs`, and `dist/ipamctl.mjs` with what its verbs load from `dist/ipamctl/`.
+ * Builds `dist/`, the contents of the npm package: the library as JavaScript with declarations, and the programs, which share
+ * the files in `dist/programs/`. The image, the executable and the tests take bundles that need no dependency.
  */
 import { spawnSync } from "node:child_process";
-import { chmod, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type BuildOptions, build } from "esbuild";
 import manifest from "../package.json" with { type: "json" };
 import { bundlePlugins } from "./bundle-plugins.ts";
 
 const root = join(import.meta.dirname, "..");
-/** The operator in one file. */
-export const bundle = join(root, "dist", "ipam-operator.mjs");
-/** Where ipamctl is built to. */
-const ipamctl = join(root, "dist");
+const dist = join(root, "dist");
 
-// Some dependencies are CommonJS and call require() for Node's own modules, which an ES module does not have.
-const banner = [
-  "#!/usr/bin/env node",
-  `/*! ${manifest.name} ${manifest.version}. ${manifest.license}: http://www.apache.org/licenses/LICENSE-2.0 */`,
-  'import { createRequire as __createRequire } from "node:module";',
-  "const require = __createRequire(import.meta.url);",
-  nodeCheck(),
-].join("\n");
+const licence = `/*! ${manifest.name} ${manifest.version}. ${manifest.license}: http://www.apache.org/licenses/LICENSE-2.0 */`;
+const banner = ["#!/usr/bin/env node", licence, ...requireFrom("import.meta.url"), nodeCheck()].join("\n");
+
+/** Some dependencies are CommonJS and call require() for Node's own modules, which an ES module does not have. */
+function requireFrom(file: string): string[] {
+  const module = 'import { createRequire as __createRequire } from "node:module";';
+  return [module, `const require = __createRequire(${file});`];
+}
 
 /** Ends an older Node with one line, before it meets what it does not know. */
 function nodeCheck(): string {
@@ -61,26 +58,56 @@ const options = {
   logLevel: "warning",
 } as const satisfies BuildOptions;
 
-/** Makes the operator in one file. */
-export async function bundleOperator(outfile = bundle): Promise<void> {
+/** Makes the operator in one file, without dependencies. */
+export async function bundleOperator(outfile: string): Promise<void> {
   await build({ ...options, entryPoints: ["src/main.ts"], outfile });
   await asciiOnly(outfile);
   await chmod(outfile, 0o755);
 }
 
-/** Makes `ipamctl.mjs` in a folder: small, so that its help is there at once. What a verb needs is loaded with the verb. */
-export async function bundleIpamctl(outdir = ipamctl): Promise<void> {
+/** Makes ipamctl in one file as `scripts/executable.ts` needs it: inside an executable a module has no file of its own. */
+export async function bundleForExecutable(outfile: string): Promise<void> {
+  const js = [licence, ...requireFrom("process.execPath")].join("\n");
+  await build({ ...options, entryPoints: ["src/cli/main.ts"], outfile, banner: { js } });
+}
+
+/**
+ * Makes `ipamctl.mjs` in a folder, without dependencies: small, so that its help is there at once. What a verb needs is
+ * loaded with the verb from `ipamctl/`.
+ */
+export async function bundleIpamctl(outdir: string): Promise<void> {
+  await bundleInParts(outdir, "ipamctl", { ipamctl: "src/cli/main.ts" });
+}
+
+/** Dependencies that are cut to the parts in use when they are bundled; installed, they are loaded as a whole. */
+const BUNDLED = ["@kubernetes/client-node", "commander"];
+
+/** Makes the programs of the npm package. Most of what they need is installed with the package. */
+async function bundlePrograms(outdir: string): Promise<void> {
+  const external = Object.keys(manifest.dependencies).filter((name) => !BUNDLED.includes(name));
+  const entryPoints = { ipamctl: "src/cli/main.ts", "ipam-operator": "src/main.ts" };
+  await bundleInParts(outdir, "programs", entryPoints, external);
+}
+
+async function bundleInParts(
+  outdir: string,
+  parts: string,
+  entryPoints: Readonly<Record<string, string>>,
+  external: string[] = [],
+): Promise<void> {
   const { metafile } = await build({
     ...options,
-    entryPoints: { ipamctl: "src/cli/main.ts" },
+    entryPoints,
+    external,
     outdir,
     outExtension: { ".js": ".mjs" },
-    chunkNames: "ipamctl/[name]-[hash]",
+    chunkNames: `${parts}/[name]-[hash]`,
     splitting: true,
     metafile: true,
+    plugins: bundlePlugins(root, external),
   });
   for (const file of Object.keys(metafile.outputs)) await asciiOnly(join(root, file));
-  await chmod(join(outdir, "ipamctl.mjs"), 0o755);
+  for (const name of Object.keys(entryPoints)) await chmod(join(outdir, `${name}.mjs`), 0o755);
 }
 
 /** One letter that is not ASCII, in the name of a licence's author, makes the engine keep the text in a larger form. */
@@ -91,13 +118,10 @@ async function asciiOnly(file: string): Promise<void> {
 }
 
 async function main(): Promise<void> {
-  await rm(join(root, "dist"), { recursive: true, force: true });
+  await rm(dist, { recursive: true, force: true });
   compile();
-  await bundleOperator();
-  await bundleIpamctl();
-  console.log(
-    `dist/: library, ipamctl; dist/ipam-operator.mjs: operator, ${Math.round((await stat(bundle)).size / 1024)} kB`,
-  );
+  await bundlePrograms(dist);
+  console.log("dist/: library, ipam-operator, ipamctl");
 }
 
 if (process.argv[1] === import.meta.filename) await main();

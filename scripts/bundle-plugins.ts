@@ -3,8 +3,10 @@ import { isBuiltin } from "node:module";
 import { join } from "node:path";
 import type { Plugin } from "esbuild";
 
-export function bundlePlugins(root: string): Plugin[] {
-  return [commanderAlone(root), requiredBuiltins, onlyDispatchers(root), onlyKubeconfigs(root), onlyEnglish];
+/** @param external packages that are not bundled, so that nothing is cut from them */
+export function bundlePlugins(root: string, external: readonly string[] = []): Plugin[] {
+  const all = [commanderAlone(root), requiredBuiltins, onlyDispatchers(root), onlyKubeconfigs(root), onlyEnglish];
+  return all.filter(({ name }) => name !== "only-dispatchers" || !external.includes("undici"));
 }
 
 /**

@@ -1,4 +1,5 @@
 /** The operator's entry: reads the flags, says where it works and why, and runs until it is asked to stop. */
+import { escapeLine, escapeText } from "./escape.ts";
 import { strangeVariables } from "./operator/environment.ts";
 import { createLogger, type LogEncoding } from "./operator/log.ts";
 import { type OperatorOptions, parseOptions, UsageError, VARIABLES } from "./operator/options.ts";
@@ -13,7 +14,7 @@ const USAGE = 2;
 async function main(argv: readonly string[]): Promise<number> {
   const options = parseOptions(argv);
   if ("print" in options) {
-    process.stdout.write(options.print);
+    process.stdout.write(escapeText(options.print));
     return 0;
   }
   return run(options, choosePlace(options));
@@ -46,14 +47,17 @@ function greeting(place: Place & { kind: "embedded" }): string {
     newStoreHint(place),
     kubeconfigHint(place),
   ];
-  return `${lines.filter((line) => line !== undefined).join("\n")}\n\n`;
+  return `${lines
+    .filter((line) => line !== undefined)
+    .map(escapeLine)
+    .join("\n")}\n\n`;
 }
 
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
   const usage = error instanceof UsageError;
-  process.stderr.write(`ipam-operator: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`ipam-operator: ${escapeLine(error instanceof Error ? error.message : String(error))}\n`);
   // Whatever the failure left open must not keep the process: supervisors start it again once it has ended.
   process.exit(usage ? USAGE : 1);
 }

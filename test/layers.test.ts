@@ -7,17 +7,18 @@ const root = join(import.meta.dirname, "..");
 
 /** Per layer what it may import besides itself. The wiring (main, operator/cluster, operator/embedded) may import all. */
 const MAY_IMPORT: Record<string, readonly string[]> = {
+  "src/escape": [],
   "src/net": [],
   "src/api": ["src/net", "src/kube/types.ts"],
-  "src/kube": ["src/api/meta.ts", "src/operator/events.ts"],
-  "src/datastore": ["src/net", "src/api", "src/kube"],
-  "src/ipam": ["src/net", "src/api", "src/datastore"],
+  "src/kube": ["src/api/meta.ts", "src/operator/events.ts", "src/escape.ts"],
+  "src/datastore": ["src/net", "src/api", "src/kube", "src/escape.ts"],
+  "src/ipam": ["src/net", "src/api", "src/datastore", "src/escape.ts"],
   "src/judgement": ["src/net", "src/api", "src/datastore", "src/ipam"],
   "src/cli": [
-    ...["src/net", "src/api", "src/kube", "src/datastore", "src/ipam", "src/judgement", "src/version.ts"],
-    "src/operator/manifests.ts",
+    ...["src/net", "src/api", "src/kube", "src/datastore", "src/ipam", "src/judgement"],
+    ...["src/escape.ts", "src/version.ts", "src/operator/manifests.ts"],
   ],
-  reconcilers: ["src/net", "src/api", "src/kube", "src/datastore", "src/ipam", "src/operator", "rbac"],
+  reconcilers: ["src/net", "src/api", "src/kube", "src/datastore", "src/ipam", "src/operator", "src/escape.ts", "rbac"],
   rbac: ["src/api"],
 };
 /** Packages that only these files may import. */
@@ -58,6 +59,23 @@ describe("imports", () => {
     const importers = files.filter((file) => importsOf(file).includes(name));
     expect(importers.length).toBeGreaterThan(0);
     expect(importers.filter((file) => !within(file, places))).toEqual([]);
+  });
+});
+
+/** Text from outside is escaped where it leaves the process: each place that writes is known, and calls src/escape.ts. */
+describe("writes to a stream", () => {
+  const RAW = /process\.(?:stdout|stderr)\b|\bconsole\.(?:log|info|warn|error|debug)\(/;
+  const writers = files.filter((file) => RAW.test(readFileSync(join(root, file), "utf8")));
+
+  it("are in the programs' entries, the log and the operator's terminal alone", () => {
+    const known = ["src/cli/main.ts", "src/main.ts", "src/operator/embedded.ts", "src/operator/log.ts"];
+    expect(writers.sort()).toEqual(known);
+  });
+
+  it("escape, or give the stream to what does", () => {
+    const escapes = (file: string) => importsOf(file).includes("src/escape.ts");
+    const behind = { "src/operator/embedded.ts": "src/operator/console.ts" } as Readonly<Record<string, string>>;
+    expect(writers.map((file) => behind[file] ?? file).filter((file) => !escapes(file))).toEqual([]);
   });
 });
 

@@ -8,6 +8,7 @@ import {
 } from "../../src/api/installation.ts";
 import type { Condition } from "../../src/api/meta.ts";
 import type { IPAMConfiguration } from "../../src/api/v3.ts";
+import { escapeLine } from "../../src/escape.ts";
 import { DEFAULT_CONFIG, effectiveConfig } from "../../src/ipam/config.ts";
 import { byName, type DriftEntry, type DriftVerdict, describeDrift } from "./drift.ts";
 import { meaningOf, type Outcome } from "./reasons.ts";
@@ -153,5 +154,14 @@ function condition(before: readonly Condition[], next: NewCondition, now: Date):
 
 /** An absent field and an undefined one are the same on the wire; here they must compare as the same. */
 function withoutUndefined(status: InstallationStatus): InstallationStatus {
-  return Object.fromEntries(Object.entries(status).filter(([, value]) => value !== undefined));
+  const entries = Object.entries(status).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries.map(([field, value]) => [field, escaped(value)]));
+}
+
+/** Texts name other objects and repeat the API server, and are shown to people. */
+function escaped(value: unknown): unknown {
+  if (typeof value === "string") return escapeLine(value);
+  if (Array.isArray(value)) return value.map(escaped);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([field, part]) => [field, escaped(part)]));
 }

@@ -1,5 +1,6 @@
 /** Entry of `ipamctl` and `kubectl ipam`: streams, signals and the exit code. */
 import { basename } from "node:path";
+import { escapeLine } from "../escape.ts";
 import { runProgram } from "./program.ts";
 import type { Io } from "./session.ts";
 import { EXIT } from "./verb.ts";
@@ -18,7 +19,9 @@ process.on("SIGTERM", interrupt);
 // Whoever reads our output may have seen enough: `ipamctl show | head`.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(0);
-  process.stderr.write(`${program}: the answer cannot be written: ${error.message}\n`, () => process.exit(EXIT.error));
+  process.stderr.write(`${program}: the answer cannot be written: ${escapeLine(error.message)}\n`, () =>
+    process.exit(EXIT.error),
+  );
 });
 // Nobody hears what goes wrong with saying something.
 process.stderr.on("error", () => {});

@@ -1,6 +1,7 @@
 /** What a reading verb answers, in every form it can be printed in. The JSON is the documented one; tables are for people. */
+
+import { escapeJson, escapeLine, escapeYaml, isUnsafe } from "../escape.ts";
 import { type Column, tableText } from "./table.ts";
-import { visible } from "./visible.ts";
 
 export const FORMATS = ["table", "wide", "json", "yaml", "name"] as const;
 export type Format = (typeof FORMATS)[number];
@@ -51,16 +52,32 @@ export interface PrintOptions {
 /** The text of an answer, ending in a line feed; empty where there is nothing to say. */
 export async function printed(output: Output, { format, headers }: PrintOptions): Promise<string> {
   const { kind, value, names } = output;
-  if (format === "name") return names.map((name) => `${visible(name)}\n`).join("");
+  if (format === "name") return names.map((name) => `${escapeLine(name)}\n`).join("");
   if (format === "table" || format === "wide") return output.text({ wide: format === "wide", headers });
   const document = { apiVersion: OUTPUT_VERSION, kind, ...value };
-  if (format === "json") return `${json(document)}\n`;
-  const { stringify } = await import("./yaml.ts");
-  return stringify(JSON.parse(json(document)), YAML);
+  if (format === "json") return `${escapeJson(json(document))}\n`;
+  return yaml(JSON.parse(json(document)));
 }
 
 /** Texts in quotes: readers of YAML 1.1, as kubectl and Python are, take `on`, `012` or a time for something else. */
-const YAML = { version: "1.1", lineWidth: 0, defaultStringType: "QUOTE_DOUBLE", defaultKeyType: "PLAIN" } as const;
+const YAML = {
+  version: "1.1",
+  lineWidth: 0,
+  defaultStringType: "QUOTE_DOUBLE",
+  doubleQuotedMinMultiLineLength: Number.POSITIVE_INFINITY,
+} as const;
+
+/** Keys are as plain as they can be: only in quotes can what is unsafe be escaped. */
+async function yaml(document: unknown): Promise<string> {
+  const { stringify } = await import("./yaml.ts");
+  const defaultKeyType = hasUnsafeKey(document) ? "QUOTE_DOUBLE" : "PLAIN";
+  return escapeYaml(stringify(document, { ...YAML, defaultKeyType }));
+}
+
+function hasUnsafeKey(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.entries(value).some(([key, part]) => isUnsafe(key) || hasUnsafeKey(part));
+}
 
 /** A count of addresses or a sequence number may be beyond what other programs' numbers hold: they are text. */
 function json(value: unknown): string {

@@ -1,11 +1,11 @@
 /** The command line, made from the table of verbs. It decides nothing but which verb runs and what its exit code means. */
 import { Argument, Command, CommanderError, Option } from "commander";
+import { escapeLine } from "../escape.ts";
 import { checkValues, checkVerbFirst } from "./misuse.ts";
-import { createSession, type Io, type SessionOptions } from "./session.ts";
+import { createSession, escaping, type Io, type SessionOptions } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
 import { EXIT, type FlagRow, type Verb } from "./verb.ts";
 import { VERBS } from "./verbs.ts";
-import { visible } from "./visible.ts";
 
 const ABOUT = "Looks at Calico's IPAM data, explains it and mends it: on a cluster, an embedded store or a bundle.";
 
@@ -31,8 +31,8 @@ function commandOf(argv: readonly string[], io: Io, program: string, outcome: { 
     .helpOption("-h, --help", "Print this help.")
     .helpCommand("help [verb]", "Print the help of a verb.")
     .configureOutput({
-      writeOut: (text) => void io.stdout.write(text),
-      writeErr: (text) => void io.stderr.write(text),
+      writeOut: (text) => void escaping(io.stdout).write(text),
+      writeErr: (text) => void escaping(io.stderr).write(text),
       outputError: () => {}, // told by `failed`, with where to look
     })
     .showSuggestionAfterError()
@@ -80,7 +80,8 @@ function examplesText({ examples }: Verb, program: string): string {
 }
 
 /** Tells what went wrong in one line, and gives the exit code for it. */
-function failed(error: unknown, { stderr, signal }: Io, program: string): number {
+function failed(error: unknown, io: Io, program: string): number {
+  const [{ signal }, stderr] = [io, escaping(io.stderr)];
   if (error instanceof CommanderError && error.exitCode === 0) return EXIT.fine; // help was asked for and printed
   if (signal.aborted) {
     stderr.write(`${program}: stopped\n`);
@@ -95,5 +96,5 @@ function failed(error: unknown, { stderr, signal }: Io, program: string): number
 
 function messageOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
-  return visible(message.replace(/^error: /, "").replace(/\s*\n\s*/g, " "));
+  return escapeLine(message.replace(/^error: /, "").replace(/\s*\n\s*/g, " "));
 }

@@ -1,4 +1,5 @@
 /** Tells a person at a terminal what long work is about: one line of standard error, gone when the work is done. */
+import { escapeLine } from "../escape.ts";
 import type { Sink } from "./session.ts";
 
 export interface Progress {
@@ -25,7 +26,7 @@ export function createProgress(
   let shown = false;
   const show = () => {
     shown = true;
-    stderr.write(`${CLEAR_LINE}${doing} ${text} ...`);
+    stderr.write(`${CLEAR_LINE}${escapeLine(`${doing} ${text} ...`)}`);
   };
   const timer = setTimeout(show, silentMs);
   return {

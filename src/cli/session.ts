@@ -1,16 +1,23 @@
 /** What a verb is run with: streams, clock, signal, and the data that the flags point at. */
+
+import { escapeLine, escapeText } from "../escape.ts";
 import type { Snapshot } from "../judgement/snapshot.ts";
 import type { Format, Output } from "./output.ts";
 import type { PlaceOptions } from "./place.ts";
+import type { Progress } from "./progress.ts";
 import type { takeSnapshot } from "./snapshot/take.ts";
 import { toldText } from "./told.ts";
-import { visible } from "./visible.ts";
 import type { Workplace } from "./writing/workplace.ts";
 
 /** Where text goes. */
 export interface Sink {
   write(text: string): unknown;
   readonly isTTY?: boolean | undefined;
+}
+
+/** A sink of lines: what a terminal would act on is escaped, wherever it comes from. */
+export function escaping(sink: Sink): Sink {
+  return { write: (text) => sink.write(escapeText(text)), isTTY: sink.isTTY };
 }
 
 /** The process around a run; tests give their own. */
@@ -36,6 +43,8 @@ export interface Session extends Io {
   snapshot(): Promise<Snapshot>;
   /** Opens the data to be changed; the caller closes it. @throws UsageError for a bundle */
   workplace(): Promise<Workplace>;
+  /** Shows how far long work is. */
+  progress(doing?: string): Promise<Progress>;
   /** Prints an answer in the form that was asked for. */
   print(output: Output): Promise<void>;
   /**
@@ -56,29 +65,36 @@ export interface SessionOptions extends PlaceOptions {
 }
 
 export function createSession(io: Io, program: string, options: SessionOptions): Session {
-  const say = (text: string) => void io.stderr.write(`${visible(text)}\n`);
+  const [stdout, stderr] = [escaping(io.stdout), escaping(io.stderr)];
+  const say = (text: string) => void stderr.write(`${escapeLine(text)}\n`);
   const warned = new Set<string>();
   const warn = (text: string) => {
     if (!warned.has(text)) say(text);
     warned.add(text);
   };
+  const progress: Session["progress"] = async (doing) => {
+    const { createProgress } = await import("./progress.ts");
+    return createProgress(io.stderr, { ...(doing && { doing }) });
+  };
   return {
     ...io,
+    stdout,
+    stderr,
     program,
+    progress,
     say,
     warn,
     told: (text) => toldText(text, program, options),
     snapshot: async () => {
-      const [{ choosePlace }, { takeSnapshot }, { createProgress }, { readable }] = await Promise.all([
+      const [{ choosePlace }, { takeSnapshot }, { readable }] = await Promise.all([
         import("./place.ts"),
         import("./snapshot/take.ts"),
-        import("./progress.ts"),
         import("../judgement/readable.ts"),
       ]);
-      const progress = createProgress(io.stderr);
       const place = choosePlace(options, { env: io.env });
+      const { report, end } = await progress();
       const take = io.take ?? takeSnapshot;
-      const snapshot = readable(await take(place, { ...io, progress: progress.report }).finally(progress.end));
+      const snapshot = readable(await take(place, { ...io, progress: report }).finally(end));
       if (snapshot.foreignIpam !== undefined) {
         const { foreignWarning } = await import("../api/calico-installation.ts");
         warn(foreignWarning(snapshot.foreignIpam));
@@ -100,7 +116,7 @@ export function createSession(io: Io, program: string, options: SessionOptions):
     print: async (output) => {
       const { printed } = await import("./output.ts");
       const { output: format = "table", headers = true } = options;
-      io.stdout.write(await printed(output, { format, headers }));
+      stdout.write(await printed(output, { format, headers }));
     },
   };
 }

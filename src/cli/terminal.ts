@@ -1,6 +1,7 @@
 /** Asks the person at the terminal one thing. */
 import { once } from "node:events";
 import { createInterface } from "node:readline/promises";
+import { escapeLine } from "../escape.ts";
 
 /**
  * The line that was typed; empty where the input ended instead. The terminal stays as it is, so that Ctrl-C is the
@@ -15,7 +16,7 @@ export async function ask(
   const lines = createInterface({ input, output, terminal: false });
   try {
     const ended = once(lines, "close", { signal }).then(() => "");
-    return await Promise.race([lines.question(question, { signal }), ended]);
+    return await Promise.race([lines.question(escapeLine(question), { signal }), ended]);
   } finally {
     lines.close();
   }

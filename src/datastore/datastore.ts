@@ -6,6 +6,7 @@
 import type { Installation } from "../api/installation.ts";
 import type { Labelled } from "../api/selector-node.ts";
 import type { IpamKind, V3 } from "../api/v3.ts";
+import { escapeLine } from "../escape.ts";
 import type { BackoffOptions } from "../kube/backoff.ts";
 import type { Glance } from "../kube/glance.ts";
 import type { Cidr } from "../net/cidr.ts";
@@ -214,7 +215,7 @@ export class DatastoreError extends Error {
   readonly object: string;
 
   constructor(code: DatastoreErrorCode, kind: string, object: string, message: string, options?: ErrorOptions) {
-    super(message, options);
+    super(escapeLine(message), options);
     this.code = code;
     this.kind = kind;
     this.object = object;

@@ -6,6 +6,7 @@ import { blockName, isObjectName } from "../api/names.ts";
 import type { IPAMBlock, IPPool } from "../api/v3.ts";
 import { type BlockRef, blockRef } from "../datastore/block-index.ts";
 import { type CallOptions, type Datastore, isDatastoreError } from "../datastore/datastore.ts";
+import { escapeLine } from "../escape.ts";
 import type { AddressSet } from "../net/address-set.ts";
 import { type Cidr, formatCidr, parseCidr } from "../net/cidr.ts";
 import { collect, nextVersion } from "./block.ts";
@@ -16,7 +17,7 @@ import { IpamError } from "./errors.ts";
 import type { NodeReader } from "./nodes.ts";
 import { poolsOf } from "./pools.ts";
 import { reservedAddresses } from "./reserved.ts";
-import { printable, shown } from "./words.ts";
+import { shown } from "./words.ts";
 
 export interface Context {
   readonly datastore: Datastore;
@@ -61,7 +62,7 @@ export function saidOnce(warn: (message: string) => void): (message: string) => 
     if (said.has(message)) return;
     if (said.size >= MOST_REMEMBERED) said.clear();
     said.add(message);
-    warn(printable(message));
+    warn(escapeLine(message));
   };
 }
 

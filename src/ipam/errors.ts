@@ -4,7 +4,7 @@
  * stop-and-re-evaluate.
  */
 import type { AttributeMap } from "../api/v3.ts";
-import { printable } from "./words.ts";
+import { escapeLine } from "../escape.ts";
 
 /** Who holds an address. */
 export interface Holder {
@@ -120,9 +120,9 @@ export class IpamError extends Error {
   readonly expected: string | bigint | undefined;
 
   constructor(code: IpamErrorCode, message: string, facts: Facts = {}) {
-    super(printable(message), facts.cause === undefined ? undefined : { cause: facts.cause });
+    super(escapeMessage(message), facts.cause === undefined ? undefined : { cause: facts.cause });
     this.code = code;
-    this.details = (facts.details ?? []).map(printable);
+    this.details = (facts.details ?? []).map(escapeLine);
     this.holder = facts.holder;
     this.requested = facts.requested;
     this.expected = facts.expected;
@@ -132,6 +132,11 @@ export class IpamError extends Error {
   get class(): ErrorClass {
     return CLASSES[this.code];
   }
+}
+
+/** A line feed at the very end stays: Calico has one there. */
+function escapeMessage(message: string): string {
+  return message.endsWith("\n") ? `${escapeLine(message.slice(0, -1))}\n` : escapeLine(message);
 }
 
 /** Whether `error` is an IpamError with one of `codes`. */

@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { Logger } from "pino";
 import type { KubeObject } from "../api/meta.ts";
+import { escapeLine } from "../escape.ts";
 import type { EventRecorder } from "../operator/events.ts";
 import { microTime } from "./lease-record.ts";
 import { createQueue } from "./queue.ts";
@@ -169,7 +170,7 @@ function newEvent({ apiVersion, kind, metadata }: KubeObject, text: EventText): 
     reportingController: controller,
     reportingInstance: instance,
     regarding: { apiVersion, kind, name, namespace, uid, resourceVersion },
-    note: cutToBytes(note, NOTE_BYTES),
+    note: cutToBytes(escapeLine(note), NOTE_BYTES),
     ...rest,
   } as KubeObject;
 }

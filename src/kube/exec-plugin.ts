@@ -101,7 +101,8 @@ function credentialOf(spec: ExecSpec, stdout: string): ExecCredential {
 
 function failure(spec: ExecSpec, error: Error & { code?: unknown; killed?: boolean }, stderr: string): KubeError {
   const said = stderr.trim().split("\n")[0];
-  if (error.code === "ENOENT") return refuse(spec, `was not found${spec.installHint ? `: ${spec.installHint}` : ""}`);
+  const hint = spec.installHint?.trim().replace(/\s*\n\s*/g, " ");
+  if (error.code === "ENOENT") return refuse(spec, `was not found${hint ? `: ${hint}` : ""}`);
   if (error.killed) return refuse(spec, `did not end within ${TIMEOUT_MS / 1000} s`);
   return refuse(spec, `failed${said ? `: ${said}` : ` with exit code ${error.code}`}`);
 }

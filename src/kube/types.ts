@@ -1,5 +1,6 @@
 /** What the pieces of `kube/` hand to each other. Nothing here, or anywhere in `kube/`, knows of IPAM. */
 import type { KubeObject } from "../api/meta.ts";
+import { escapeLine } from "../escape.ts";
 
 /** Names one REST collection. `group` is "" for the core group. */
 export interface ResourceType {
@@ -120,7 +121,7 @@ export class KubeError extends Error {
       cause?: unknown;
     } = {},
   ) {
-    super(message, more.cause === undefined ? undefined : { cause: more.cause });
+    super(escapeLine(message), more.cause === undefined ? undefined : { cause: more.cause });
     this.code = code;
     this.status = more.status ?? 0;
     this.reason = more.reason ?? "";

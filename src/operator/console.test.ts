@@ -8,7 +8,7 @@ function setUp(options: { colour?: boolean } = {}) {
   const write = (part: string) => {
     text += part;
   };
-  const console = createConsole({ write, nextStep: (object) => (object ? "Try this." : "Begin so."), ...options });
+  const console = createConsole({ write, nextStep: (object) => [object ? "Try this." : "Begin so."], ...options });
   const said = () => {
     const all = text;
     text = "";

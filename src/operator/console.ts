@@ -2,12 +2,11 @@
 import { styleText } from "node:util";
 import type { Installation, IpamField } from "../api/installation.ts";
 import type { KubeObject } from "../api/meta.ts";
+import { escapeLine } from "../escape.ts";
 import type { EventRecorder } from "./events.ts";
 import type { SyncEvent } from "./manifest-sync.ts";
 
 export interface Console extends EventRecorder {
-  /** One paragraph, as it stands. */
-  say(text: string): void;
   /** What became of a file. */
   file(folder: string, event: SyncEvent): void;
   /** The Installation as it is now; says something when its answer changed. */
@@ -16,43 +15,45 @@ export interface Console extends EventRecorder {
 
 export interface ConsoleOptions {
   readonly write: (text: string) => void;
-  /** What to try next; said with the first answer, and once more when an Installation comes after none. */
-  readonly nextStep: (installation: Installation | undefined) => string;
+  /** Lines of what to try next; said with the first answer, and once more when an Installation comes after none. */
+  readonly nextStep: (installation: Installation | undefined) => readonly string[];
   /** Colours; off where output is no terminal. */
   readonly colour?: boolean;
 }
 
 type Style = "green" | "yellow" | "red" | "bold" | "dim";
+/** Text, and how it is shown. Styles are the program's own, text may be of a file or an object. */
+type Part = string | readonly [Style, string];
+type Line = readonly Part[];
 
 export function createConsole({ write, nextStep, colour = false }: ConsoleOptions): Console {
   const paint = (style: Style, text: string) => (colour ? styleText(style, text, { validateStream: false }) : text);
-  const say = (text: string) => write(`${text}\n`);
+  const shownAs = (part: Part) => (typeof part === "string" ? escapeLine(part) : paint(part[0], escapeLine(part[1])));
+  const say = (...lines: Line[]) => write(lines.map((line) => `${line.map(shownAs).join("")}\n`).join(""));
   let shown = "";
   let values: ReadonlyMap<string, string> = new Map();
   let guided = false;
   return {
-    say,
-    file: (folder, event) => say(fileLines(folder, event, paint)),
+    file: (folder, event) => say(...fileLines(folder, event)),
     event: (regarding, type, reason, note) => {
-      if (type === "Warning")
-        say(`${paint("yellow", `Warning: ${note}`)} ${paint("dim", `[${reason}, ${nameOf(regarding)}]`)}`);
+      if (type === "Warning") say([["yellow", `Warning: ${note}`], " ", ["dim", `[${reason}, ${nameOf(regarding)}]`]]);
     },
     installation: (object) => {
-      const answer = answerOf(object, paint);
+      const answer = answerOf(object);
       const fields = rowsOf(object);
       const state = JSON.stringify([answer, fields]);
-      if (answer === "" || state === shown) return;
+      if (answer.length === 0 || state === shown) return;
       shown = state;
-      say(`\n${answer}`);
-      if (fields.length > 0) say(`\n${table(fields, values, paint)}`);
+      say(EMPTY, ...answer);
+      if (fields.length > 0) say(EMPTY, ...table(fields, values));
       values = new Map(fields.map(({ name, value }) => [name, value]));
-      if (!guided && (fields.length > 0 || object === undefined)) say(`\n${nextStep(object)}`);
+      if (!guided && (fields.length > 0 || object === undefined)) say(EMPTY, ...nextStep(object).map((line) => [line]));
       guided ||= fields.length > 0;
     },
   };
 }
 
-type Paint = (style: Style, text: string) => string;
+const EMPTY: Line = [];
 
 function nameOf({ kind, metadata }: KubeObject): string {
   return `${kind} ${metadata.name}`;
@@ -65,33 +66,31 @@ const VERBS = {
   deleted: "gone, so it is deleted here too",
 } as const;
 
-function fileLines(folder: string, event: SyncEvent, paint: Paint): string {
-  if (event.type === "accepted") return paint("green", `${folder}/${event.file} is accepted again.`);
-  if (event.type !== "refused") return `${folder}/${event.file}: ${event.kind} ${event.name} ${VERBS[event.type]}.`;
+function fileLines(folder: string, event: SyncEvent): Line[] {
+  if (event.type === "accepted") return [[["green", `${folder}/${event.file} is accepted again.`]]];
+  if (event.type !== "refused") return [[`${folder}/${event.file}: ${event.kind} ${event.name} ${VERBS[event.type]}.`]];
   const at = (line?: number) => (line === undefined ? "" : `:${line}`);
-  const problems = event.problems.map(({ line, message }) => `  ${folder}/${event.file}${at(line)}  ${message}`);
-  const head = paint("red", `${folder}/${event.file} is refused; what was there before stays in force:`);
-  return [head, ...problems].join("\n");
+  const problems = event.problems.map(({ line, message }) => [`  ${folder}/${event.file}${at(line)}  ${message}`]);
+  return [[["red", `${folder}/${event.file} is refused; what was there before stays in force:`]], ...problems];
 }
 
 /** The state in a sentence; changes of it are what is worth a person's attention. */
-function answerOf(object: Installation | undefined, paint: Paint): string {
+function answerOf(object: Installation | undefined): Line[] {
   if (object === undefined)
-    return "There is no Installation. The stored configuration stays as it is; nothing is managed.";
+    return [["There is no Installation. The stored configuration stays as it is; nothing is managed."]];
   const { status } = object;
-  if (status?.observedGeneration !== object.metadata.generation) return "";
+  if (status?.observedGeneration !== object.metadata.generation) return [];
   const of = (type: string) => status?.conditions?.find((condition) => condition.type === type);
   const [ready, stalled] = [of("Ready"), of("Stalled")];
   const name = `Installation ${object.metadata.name}`;
-  const sentences = (message: string) =>
-    [message, ...(status?.warnings ?? []).map((w) => paint("yellow", `Warning: ${w.message}`))].join("\n");
+  const warnings = (status?.warnings ?? []).map(({ message }): Line => [["yellow", `Warning: ${message}`]]);
   if (stalled?.status === "True")
-    return sentences(`${paint("red", `${name} needs you (${stalled.reason}):`)} ${stalled.message}`);
+    return [[["red", `${name} needs you (${stalled.reason}):`], ` ${stalled.message}`], ...warnings];
   // The table that follows shows what "Succeeded" says in words.
-  if (ready?.reason === "Succeeded") return sentences(paint("green", `${name} is ready: everything is as it says.`));
+  if (ready?.reason === "Succeeded") return [[["green", `${name} is ready: everything is as it says.`]], ...warnings];
   if (ready?.status === "True")
-    return sentences(`${paint("green", `${name} is ready (${ready.reason}):`)} ${ready.message}`);
-  return ready === undefined ? "" : `${name} is being worked on (${ready.reason}): ${ready.message}`;
+    return [[["green", `${name} is ready (${ready.reason}):`], ` ${ready.message}`], ...warnings];
+  return ready === undefined ? [] : [[`${name} is being worked on (${ready.reason}): ${ready.message}`]];
 }
 
 const SOURCES = { Installation: "from your Installation", Existing: "found stored", Default: "default" } as const;
@@ -113,13 +112,13 @@ function rowsOf(object: Installation | undefined): FieldRow[] {
 }
 
 /** The configuration in force, a field a line; what changed since it was last shown says what it was. */
-function table(fields: readonly FieldRow[], before: ReadonlyMap<string, string>, paint: Paint): string {
+function table(fields: readonly FieldRow[], before: ReadonlyMap<string, string>): Line[] {
   const width = Math.max(...fields.map(({ name }) => name.length)) + 2;
-  const rows = fields.map(({ name, value, origin }) => {
+  const rows = fields.map(({ name, value, origin }): Line => {
     const old = before.get(name);
     const changed = old !== undefined && old !== value;
     const line = `  ${name.padEnd(width)}${value.padEnd(10)}${origin}`;
-    return changed ? paint("bold", `${line}  (was ${old})`) : line;
+    return changed ? [["bold", `${line}  (was ${old})`]] : [line];
   });
-  return ["The IPAM configuration is now:", ...rows].join("\n");
+  return [["The IPAM configuration is now:"], ...rows];
 }

@@ -1,6 +1,7 @@
 /** The process's log: JSON lines with the keys of controller-runtime's, or short lines for a person at a terminal. */
 import { styleText } from "node:util";
 import { type Logger, pino } from "pino";
+import { escapeJson, escapeLine } from "../escape.ts";
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -42,7 +43,7 @@ export function createLogger(options: { level: LogLevel; encoding: LogEncoding; 
       formatters: { level: (level) => ({ level }), log: errorUnderItsKey },
       serializers: { error: errorText },
       redact: { paths: SECRET_KEYS.flatMap((key) => [key, `*.${key}`]), censor: "[redacted]" },
-      hooks: { streamWrite: withoutCredentials },
+      hooks: { streamWrite: (line) => escapeJson(withoutCredentials(line)) },
     },
     destination,
   );
@@ -64,7 +65,8 @@ function textLine(json: string): string {
   const style = LEVEL_STYLES[level as keyof typeof LEVEL_STYLES];
   const rest = Object.entries(line)
     .filter(([key]) => !QUIET_KEYS.has(key))
-    .map(([key, value]) => `${key}=${typeof value === "string" ? value : JSON.stringify(value)}`);
+    .map(([key, value]) => `${key}=${typeof value === "string" ? value : escapeJson(JSON.stringify(value))}`);
   const word = style === undefined ? level : styleText(style, level, { stream: process.stderr });
-  return `${[String(line["ts"]).slice(11, 19), word, line["msg"] ?? "", ...rest].join("  ")}\n`;
+  const said = [line["msg"] ?? "", ...rest].map((part) => escapeLine(String(part)));
+  return `${[String(line["ts"]).slice(11, 19), word, ...said].join("  ")}\n`;
 }

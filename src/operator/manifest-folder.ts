@@ -9,7 +9,9 @@ export type FileContent = string | { readonly unreadable: string };
 /** Each `.yaml` and `.yml` file by name, sorted. Only a file that is really gone is left out. */
 export async function readManifestFolder(folder: string): Promise<Map<string, FileContent>> {
   for (;;) {
-    const names = (await readdir(folder).catch(noFolder(folder))).filter((name) => /^[^.].*\.ya?ml$/.test(name)).sort();
+    const names = (await readdir(folder).catch(noFolder(folder)))
+      .filter((name) => /^[^.].*\.ya?ml$/s.test(name))
+      .sort();
     const contents = await Promise.all(names.map((name) => readContent(join(folder, name))));
     const files = names.map((name, at) => [name, contents[at]] as const);
     // A file that was renamed while reading is in the list under its old name only: list again.

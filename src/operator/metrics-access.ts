@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Logger } from "pino";
 import type { KubeObject } from "../api/meta.ts";
+import { escapeLine } from "../escape.ts";
 import { isKubeError, type KubeClient, type ResourceType } from "../kube/types.ts";
 import { errorText } from "./log.ts";
 import type { MakeServer, Reply } from "./probes.ts";
@@ -133,5 +134,5 @@ function unauthorized(text: string): Reply {
   return { ...line(401, text), headers: { "www-authenticate": "Bearer" } };
 }
 function line(status: number, text: string): Reply {
-  return { status, body: `${text}\n` };
+  return { status, body: `${escapeLine(text)}\n` };
 }

@@ -4,6 +4,7 @@
  */
 import { readdirSync } from "node:fs";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { escapeLine } from "../escape.ts";
 
 interface MetricRow {
   readonly name: string;
@@ -122,16 +123,20 @@ export function createMetrics(): Metrics {
   const refreshers: (() => void)[] = [];
   return {
     contentType: registry.contentType,
-    count: (name, labels, by = 1) => get<Counter>(name).inc(labels, by),
-    set: (name, labels, value) => get<Gauge>(name).set(labels, value),
-    add: (name, labels, by) => get<Gauge>(name).inc(labels, by),
-    observe: (name, labels, seconds) => get<Histogram>(name).observe(labels, seconds),
+    count: (name, labels, by = 1) => get<Counter>(name).inc(escaped(labels), by),
+    set: (name, labels, value) => get<Gauge>(name).set(escaped(labels), value),
+    add: (name, labels, by) => get<Gauge>(name).inc(escaped(labels), by),
+    observe: (name, labels, seconds) => get<Histogram>(name).observe(escaped(labels), seconds),
     beforeScrape: (refresh) => refreshers.push(refresh),
     text: () => {
       for (const refresh of refreshers) refresh();
       return registry.metrics();
     },
   };
+}
+
+function escaped(labels: Labels): Labels {
+  return Object.fromEntries(Object.entries(labels).map(([name, value]) => [name, escapeLine(value)]));
 }
 
 function metricOf(row: MetricRow, registry: Registry): Counter | Gauge | Histogram {

@@ -3,6 +3,7 @@
  * One table makes the command line, its help and docs/reference/operator-flags.md.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { escapeLine } from "../escape.ts";
 import { VERSION } from "../version.ts";
 import { misspeltVariables, VARIABLE_PREFIX } from "./environment.ts";
 import { type FeatureGates, gatesText, parseFeatureGates } from "./feature-gates.ts";
@@ -163,7 +164,7 @@ function optionOf(row: FlagRow, env: NodeJS.ProcessEnv): Option {
   option.argParser(parse);
   const variable = envName(row.name);
   const text = env[variable] || row.default;
-  if (text !== undefined) option.default(parsedFrom(env[variable] ? variable : long, text, parse), text);
+  if (text !== undefined) option.default(parsedFrom(env[variable] ? variable : long, text, parse), escapeLine(text));
   return option;
 }
 

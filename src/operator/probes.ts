@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
+import { escapeLine, escapeText } from "../escape.ts";
 
 /** `host` undefined: all interfaces. */
 export interface BindAddress {
@@ -34,7 +35,7 @@ export async function serveHttp(
     const reply = await replyTo(routes, request);
     const contentType = reply.contentType ?? "text/plain; charset=utf-8";
     response.writeHead(reply.status, { ...reply.headers, "content-type": contentType });
-    response.end(request.method === "HEAD" ? undefined : reply.body);
+    response.end(request.method === "HEAD" ? undefined : escapeText(reply.body));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -59,7 +60,7 @@ async function replyTo(routes: Routes, request: IncomingMessage): Promise<Reply>
   try {
     return await route(request);
   } catch (error) {
-    return { status: 500, body: `${error instanceof Error ? error.message : String(error)}\n` };
+    return { status: 500, body: `${escapeLine(error instanceof Error ? error.message : String(error))}\n` };
   }
 }
 
@@ -100,5 +101,5 @@ export type ReadyCheck = () => string | undefined;
 export function readyReply(checks: readonly ReadyCheck[]): Reply {
   const missing = checks.map((check) => check()).filter((sentence) => sentence !== undefined);
   if (missing.length === 0) return { status: 200, body: "ok\n" };
-  return { status: 503, body: `${missing.join("\n")}\n` };
+  return { status: 503, body: `${missing.map(escapeLine).join("\n")}\n` };
 }

@@ -126,7 +126,7 @@ describe("SEC-03: untrusted text", () => {
     const error = await errorOf(w.ipam.assignIP({ ip: "10.65.0.1", hostname: "node-a", handleID: "h2" }));
     const { details, holder } = error as unknown as { details: string[]; holder: object };
     expect(details[0]).toBe(
-      String.raw`10.65.0.1 belongs to handle h (\u001b[31mred\u001b[0m/line\u000afeed) on node bell\u0007`,
+      String.raw`10.65.0.1 belongs to handle h (\u001b[31mred\u001b[0m/line\nfeed) on node bell\u0007`,
     );
     expect(holder).toMatchObject({ activeOwnerAttrs: { pod, namespace, node } });
     await w.store.create(pool("odd", "10.66.0.0/24", { nodeSelector: NASTY[1], disabled: true }));

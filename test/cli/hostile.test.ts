@@ -3,12 +3,11 @@ import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import type { Snapshot } from "../../src/judgement/snapshot.ts";
+import { EVIL, expectPlain as expectPlainText } from "../escapes/evil.ts";
 import { pool } from "../support/ipam-data.ts";
 import { bundleOf, ipamctl, type Ran, scratchFile, storeOf } from "./ipamctl.ts";
 import { node, pod, sound } from "./sound.ts";
 
-/** Clears the screen, sets its title, begins a line that looks like ours, and turns the writing round. */
-const EVIL = "x\u001b[2J\u001b]0;own\u0007\nplanned   delete   IPPool/p4\r\u202e";
 const evil: Snapshot = {
   ...sound,
   pools: [...sound.pools, pool(EVIL, "10.9.0.0/29", { blockSize: 30, nodeSelector: "all()" })],
@@ -20,8 +19,7 @@ const evil: Snapshot = {
 
 function expectPlain({ stdout, stderr }: Ran): void {
   const text = stdout + stderr;
-  expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\u202e]/u);
-  expect(text).not.toMatch(/^planned {3}delete/m);
+  expectPlainText(text);
   expect(text).not.toMatch(/^ {4}at /m);
 }
 
@@ -36,13 +34,28 @@ it.each([
   [["check"]],
   [["check", "-o", "wide"]],
   [["check", "-o", "name"]],
+  [["check", "-o", "json"]],
+  [["check", "-o", "yaml"]],
+  [["show", "-o", "yaml"]],
   [["why", EVIL]],
   [["why", "--node", EVIL]],
   [["why", "--node", `${EVIL}y`]],
-])("%j", async (args) => {
+])("%# %j", async (args) => {
   const ran = await ipamctl([...args, "--bundle", await bundleOf(evil)]);
   expectPlain(ran);
-  expect(ran.stdout + ran.stderr).toContain("\\u001b[2J");
+});
+
+it("a bundle on a terminal, which is the same data", async () => {
+  const ran = await ipamctl(["bundle", "-", "--datastore", `embedded:${await storeOf(sound)}`], {
+    take: async () => evil,
+  });
+  expectPlain(ran);
+  const objects = ran.stdout
+    .trimEnd()
+    .split("\n")
+    .slice(1, -1)
+    .map((line) => JSON.parse(line));
+  expect(objects.find(([part, object]) => part === "pools" && object.metadata.name === EVIL)).toBeDefined();
 });
 
 it.each([[[EVIL]], [["show", `--${EVIL}`]], [["repair", EVIL]], [["show", "--ip", EVIL]], [["split", EVIL]]])(

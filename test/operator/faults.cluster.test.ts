@@ -1,10 +1,12 @@
 /** One operator lives through every fault, without a restart and without missing a change; idle, it asks nothing. */
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
+import { expectPlain, PORTABLE } from "../escapes/evil.ts";
+import { IPAMCTL, OPERATOR, run } from "../escapes/process.ts";
 import { type FaultProxy, startFaultProxy } from "../faults/proxy.ts";
 import { comesToRest } from "../faults/quiet.ts";
 import { calicoInstallationCrd } from "../installation/fixtures.ts";
-import { ALONE, edit, eventually, FAST, readyReason, storedCooldown } from "./cluster.ts";
+import { ALONE, edit, eventually, FAST, readyMessage, readyReason, storedCooldown } from "./cluster.ts";
 import { type RunningOperator, startOperator } from "./operator-process.ts";
 
 let cluster: ControlPlane;
@@ -134,6 +136,32 @@ describe("a server that tells of a definition before it serves it, or while it s
     await cluster.kubectlOk(["delete", crd]);
     await eventually(() => readyReason(cluster)).toBe("Succeeded");
     await followsAnEdit();
+  });
+});
+
+describe("a server whose messages would steer a terminal", () => {
+  const message = PORTABLE;
+  const body = { kind: "Status", apiVersion: "v1", status: "Failure", reason: "Forbidden", message, code: 403 };
+
+  test("the status and the events of the Installation are plain", async () => {
+    proxy.fail({ path: "ipamconfigurations", method: "PUT" }, { status: 403, body, times: Number.POSITIVE_INFINITY });
+    await edit(cluster, ++cooldown);
+    await eventually(() => readyReason(cluster)).toBe("Forbidden");
+    expectPlain(await readyMessage(cluster));
+    const notes = ["get", "events.events.k8s.io", "-A", "-o", "jsonpath={.items[*].note}"];
+    await eventually(() => cluster.kubectlOk(notes)).toContain("all is well");
+    expectPlain(await cluster.kubectlOk(notes));
+    proxy.clear();
+    await followsAnEdit();
+  });
+
+  test.each([
+    [OPERATOR, [...ALONE, "--log-encoding=text", "--health-probe-bind-address=0", "--metrics-bind-address=0"]],
+    [IPAMCTL, ["show"]],
+  ] as const)("%s is plain", async (program, args) => {
+    proxy.fail({ path: /ippools|apis$/ }, { status: 403, body, times: Number.POSITIVE_INFINITY });
+    const { text } = await run(program, [...args, "--kubeconfig", proxy.kubeconfig], { until: /all is well/ });
+    expectPlain(text);
   });
 });
 

@@ -1,9 +1,10 @@
 /** How findings are shown: to people by code, the worst first, with a few examples each; to programs all of them. */
+
+import { escapeLine } from "../../escape.ts";
 import { CODES } from "../../judgement/codes.ts";
 import { type Finding, SEVERITIES, type Severity } from "../../judgement/finding.ts";
 import { type Output, tableOf } from "../output.ts";
 import type { Column } from "../table.ts";
-import { visible } from "../visible.ts";
 import type { Judged } from "./run.ts";
 
 export type Summary = Readonly<Record<Severity, number>>;
@@ -60,5 +61,5 @@ function paragraph(findings: readonly Finding[]): string {
     ...(rest > 0 ? [`  and ${rest} more: -o wide shows all`] : []),
     `  mend: ${command}`,
   ];
-  return lines.map((line) => `${visible(line)}\n`).join("");
+  return lines.map((line) => `${escapeLine(line)}\n`).join("");
 }

@@ -1,4 +1,6 @@
 /** What a plan comes to: for people side by side with what is so now, for programs everything. */
+
+import { escapeLine } from "../../escape.ts";
 import type { Finding } from "../../judgement/finding.ts";
 import { inventoryOf } from "../../judgement/inventory.ts";
 import { countOf } from "../numbers.ts";
@@ -6,7 +8,6 @@ import { type Output, tableOf } from "../output.ts";
 import { type PoolRow, poolRows } from "../show/pools.ts";
 import type { Column } from "../table.ts";
 import { topNodes } from "../top/rows.ts";
-import { visible } from "../visible.ts";
 import type { Outcome, RanOut } from "./simulate.ts";
 
 export interface Plan {
@@ -52,7 +53,7 @@ function sentences(plan: Plan): string {
     ...brings.map(({ severity, code, message }) => `brings ${severity} ${code}: ${message}`),
     ...ends.map(({ code, message }) => `ends ${code}: ${message}`),
   ];
-  return lines.map((line) => `${visible(line)}\n`).join("");
+  return lines.map((line) => `${escapeLine(line)}\n`).join("");
 }
 
 function carried({ untilFull }: Plan, { nodes, fullNodes, wanted, placed, first }: Outcome, word: string): string {

@@ -7,7 +7,6 @@ import { judge } from "../../judgement/judge.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
 import { type Manifest, parseManifests } from "../../operator/manifests.ts";
 import { readText } from "../files.ts";
-import { createProgress } from "../progress.ts";
 import type { Session } from "../session.ts";
 import { EXIT, type Given } from "../verb.ts";
 import { type PlanOptions, planOptions } from "./options.ts";
@@ -72,7 +71,7 @@ function checkServed(manifests: readonly Manifest[], { datastore }: Snapshot): v
 }
 
 async function simulated(session: Session, scenario: Scenario): Promise<Outcome> {
-  const progress = createProgress(session.stderr);
+  const progress = await session.progress();
   return simulate(scenario, { ...session, progress: progress.report }).finally(progress.end);
 }
 

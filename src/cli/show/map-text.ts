@@ -1,6 +1,7 @@
 /** Draws a pool's map with characters: how full each block is, and beside it a letter for what is special about it. */
+
+import { escapeLine } from "../../escape.ts";
 import type { Output } from "../output.ts";
-import { visible } from "../visible.ts";
 import type { Cell, PoolMap } from "./map.ts";
 import { placeOf } from "./map-layout.ts";
 
@@ -36,7 +37,7 @@ function titleOf({ pool, cidr, cells, zOrder }: PoolMap): string {
   const blocks = cells.reduce((sum, cell) => sum + cell.blocks, 0);
   const [first] = cells;
   const each = zOrder && first ? `, a cell is a /${first.cidr.split("/")[1]}` : "";
-  return visible(`${pool} ${cidr}: ${blocks} blocks${each}`);
+  return escapeLine(`${pool} ${cidr}: ${blocks} blocks${each}`);
 }
 
 /** In Z-order; the first and the last range of a line's halves are told at its side. */

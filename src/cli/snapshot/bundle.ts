@@ -4,6 +4,7 @@
  * by what it is, since a copy may have another name.
  */
 import { createGzip } from "node:zlib";
+import { escapeJson } from "../../escape.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
 import { printJson } from "../../kube/json.ts";
 import { readStream, writeWhole } from "../files.ts";
@@ -29,16 +30,19 @@ export function* bundleLines(snapshot: Snapshot): Generator<string> {
   const { takenAt, datastore } = snapshot;
   const lists = LISTS.filter((part) => snapshot[part] !== undefined);
   const values = Object.fromEntries(VALUES.map((part) => [part, snapshot[part]]));
-  yield `${printJson({ ...BUNDLE, takenAt, datastore, lists, ...values })}\n`;
+  yield `${printed({ ...BUNDLE, takenAt, datastore, lists, ...values })}\n`;
   let objects = 0;
   for (const part of lists) {
     for (const object of snapshot[part] ?? []) {
-      yield `${printJson([part, object])}\n`;
+      yield `${printed([part, object])}\n`;
       objects++;
     }
   }
-  yield `${printJson({ objects })}\n`;
+  yield `${printed({ objects })}\n`;
 }
+
+/** A bundle may be looked at on a terminal. */
+const printed = (value: unknown) => escapeJson(printJson(value));
 
 async function readLines(source: AsyncIterable<Buffer>, take: (line: string) => void): Promise<void> {
   const decoder = new TextDecoder();

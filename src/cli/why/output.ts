@@ -1,4 +1,6 @@
 /** The answer for people: one line, then the causes with what mends each, then what it rests on. */
+
+import { escapeLine } from "../../escape.ts";
 import { disabledBecause } from "../../ipam/pools.ts";
 import type { Inventory } from "../../judgement/inventory.ts";
 import type { FamilyVerdict } from "../../judgement/why/causes.ts";
@@ -6,7 +8,6 @@ import { CAUSES, type Cause } from "../../judgement/why/codes.ts";
 import type { Holding } from "../../judgement/why/room.ts";
 import type { Output } from "../output.ts";
 import { fieldsText } from "../table.ts";
-import { visible } from "../visible.ts";
 import type { WhyReport } from "./report.ts";
 
 export function whyOutput(report: WhyReport, inventory: Inventory): Output {
@@ -17,7 +18,7 @@ export function whyOutput(report: WhyReport, inventory: Inventory): Output {
     kind: "Why",
     value,
     names: report.causes.map(({ code, family }) => [code, family].filter(Boolean).join(" ")),
-    text: () => [`${visible(report.summary)}\n`, causesText(report.causes), restsOn(report, inventory)].join(""),
+    text: () => [`${escapeLine(report.summary)}\n`, causesText(report.causes), restsOn(report, inventory)].join(""),
   };
 }
 
@@ -45,7 +46,7 @@ function causesText(causes: readonly Cause[]): string {
 
 function paragraph(heading: readonly (string | undefined)[], body: readonly string[]): string {
   const lines = [heading.filter(Boolean).join(" "), ...body.map((line) => `  ${line}`)];
-  return `\n${lines.map((line) => `${visible(line)}\n`).join("")}`;
+  return `\n${lines.map((line) => `${escapeLine(line)}\n`).join("")}`;
 }
 
 function restsOn({ node, families, events, askedPools }: WhyReport, inventory: Inventory): string {

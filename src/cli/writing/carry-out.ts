@@ -1,11 +1,9 @@
 /** The way of every writing verb: plan, print, confirm, look at the lock, act, report. */
 
 import { foreignWarning } from "../../api/calico-installation.ts";
-import { createProgress } from "../progress.ts";
 import type { Session } from "../session.ts";
 import { UsageError } from "../usage-error.ts";
 import { EXIT } from "../verb.ts";
-import { visible } from "../visible.ts";
 import { checkIpam } from "./foreign-ipam.ts";
 import { checkLock, type LockDemand } from "./lock.ts";
 import { countsText, type Plan, planText, type Row, rowOf, rowsOutput } from "./plan.ts";
@@ -77,15 +75,15 @@ async function confirmed({ stderr, ask, say, signal }: Session, plan: Plan, { ye
   signal.throwIfAborted();
   stderr.write(planText(plan));
   if (yes) return true;
-  const answer = await ask!(`${visible(plan.title)}? [y/N] `);
+  const answer = await ask!(`${plan.title}? [y/N] `);
   if (/^y(es)?$/i.test(answer.trim())) return true;
   say("nothing was changed");
   return false;
 }
 
 async function act(session: Session, plan: Plan): Promise<number> {
-  const { signal, stderr, say } = session;
-  const progress = createProgress(stderr, { doing: "changing" });
+  const { signal, say } = session;
+  const progress = await session.progress("changing");
   const all = plan.steps.length;
   const rows = await work(plan.steps, {
     signal,

@@ -115,7 +115,7 @@ const cases: Record<string, Case> = {
     stored: aConfiguration({ strictAffinity: false, autoAllocateBlocks: true }),
     reason: "InvalidSpec",
     changes: {},
-    says: /MaxBlocksPerHost requires StrictAffinity.*at fault in the stored IPAMConfiguration: strictAffinity; set spec\.ipam\.strictAffinity here/,
+    says: /MaxBlocksPerHost requires StrictAffinity.*at fault in the stored IPAMConfiguration default: strictAffinity; set spec\.ipam\.strictAffinity here/,
   },
   "repairs an invalid stored configuration where the managed fields suffice": {
     installation: anInstallation({ strictAffinity: true }),

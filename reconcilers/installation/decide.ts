@@ -12,7 +12,7 @@ import { type ConfigViolation, configViolations, effectiveConfig } from "../../s
 import { type DriftVerdict, judgeDrift, NO_DRIFT } from "./drift.ts";
 import type { Outcome } from "./reasons.ts";
 import { notServed, unservedFields } from "./served.ts";
-import type { Surroundings } from "./surroundings.ts";
+import { configurationOf, type Surroundings } from "./surroundings.ts";
 import {
   changesOf,
   type Difference,
@@ -95,10 +95,10 @@ function describeWrite(stored: Situation["stored"], changes: IpamSettings, writt
   return stored ? `change ${describeDifferences(written)}` : `create ${describeCreation(changes)}`;
 }
 
-const invalid: Check = ({ installation, stored }) => {
+const invalid: Check = ({ installation, stored, surroundings }) => {
   const changes = changesOf(differences(installation, stored?.spec));
   const broken = brokenRules(stored, changes);
-  return broken.length === 0 ? undefined : nothing("InvalidSpec", describeBroken(broken, installation));
+  return broken.length === 0 ? undefined : nothing("InvalidSpec", describeBroken(broken, installation, surroundings));
 };
 
 const locked: Check = ({ installation, stored, surroundings }) => {
@@ -116,7 +116,7 @@ const locked: Check = ({ installation, stored, surroundings }) => {
 const afterMigration = ({ datastore }: Surroundings): string =>
   datastore.apiGroup === apiGroups.v1 ? `. If Calico's data has moved to ${apiGroups.v3}, restart the operator` : "";
 
-const ownedByOther: Check = ({ installation, stored }) => {
+const ownedByOther: Check = ({ installation, stored, surroundings }) => {
   const found = differences(installation, stored?.spec);
   const owner =
     found.length > 0
@@ -128,7 +128,7 @@ const ownedByOther: Check = ({ installation, stored }) => {
   if (owner === undefined) return undefined;
   return nothing(
     "OwnedByOther",
-    `IPAMConfiguration default is kept by ${owner}, so it is left as it is. Wanted: ${describeDifferences(found)}. ` +
+    `${configurationOf(surroundings)} is kept by ${owner}, so it is left as it is. Wanted: ${describeDifferences(found)}. ` +
       "Change it there, or take the field out of spec.ipam",
   );
 };
@@ -170,14 +170,18 @@ function brokenRules(stored: IPAMConfiguration | undefined, changes: IpamSetting
   return configViolations(merged).filter(({ scope, fields }) => scope !== "value" || fields.some((f) => f in changes));
 }
 
-function describeBroken(broken: readonly ConfigViolation[], installation: Installation): string {
+function describeBroken(
+  broken: readonly ConfigViolation[],
+  installation: Installation,
+  surroundings: Surroundings,
+): string {
   const unmanaged = [...new Set(broken.flatMap(({ fields }) => fields))].filter(
     (field) => installation.spec.ipam?.[field] === undefined,
   );
   const rules = broken.map(({ message }) => message).join("; ");
   if (unmanaged.length === 0) return rules;
   const paths = unmanaged.map((field) => `spec.ipam.${field}`).join(" and ");
-  return `${rules}. Not managed by this Installation and at fault in the stored IPAMConfiguration: ${unmanaged.join(", ")}; set ${paths} here, or change it there`;
+  return `${rules}. Not managed by this Installation and at fault in the stored ${configurationOf(surroundings)}: ${unmanaged.join(", ")}; set ${paths} here, or change it there`;
 }
 
 function windowsProblem({ installation, stored, surroundings }: Situation): Outcome | undefined {

@@ -1,8 +1,9 @@
 /** What a failed call means for the user: a reason and a sentence that says what to do. */
+import { installAdvice } from "../../src/api/crd-advice.ts";
 import { isDatastoreError } from "../../src/datastore/datastore.ts";
 import { IpamError } from "../../src/ipam/errors.ts";
 import type { Outcome } from "./reasons.ts";
-import type { Surroundings } from "./surroundings.ts";
+import { configurationOf, type Surroundings } from "./surroundings.ts";
 
 /** The stored configuration is there but cannot be read. */
 export class UnreadableConfiguration extends Error {
@@ -12,14 +13,17 @@ export class UnreadableConfiguration extends Error {
 /** How policies and webhooks of others say no, with the same status as a missing permission. */
 const ADMISSION = /denied (the )?request/;
 
+const versionOf = (apiGroup: string) => apiGroup.split("/")[1] ?? "v3";
+
 /** The outcome to report; undefined for what is no finding about the cluster (a lost race, an abort, a fault of ours). */
-export function outcomeOfFailure(error: unknown, { datastore }: Surroundings): Outcome | undefined {
+export function outcomeOfFailure(error: unknown, surroundings: Surroundings): Outcome | undefined {
+  const { datastore } = surroundings;
   if (error instanceof UnreadableConfiguration) {
     const remedy =
       datastore.apiGroup === "embedded"
         ? "Write it as a manifest into the manifests folder: that takes its place"
         : "Correct it, or delete it: it is then created anew";
-    const message = `the stored IPAMConfiguration default cannot be read: ${error.message}. ${remedy}`;
+    const message = `${configurationOf(surroundings)} cannot be read: ${error.message}. ${remedy}`;
     return { reason: "InvalidSpec", message };
   }
   if (error instanceof IpamError)
@@ -34,7 +38,7 @@ export function outcomeOfFailure(error: unknown, { datastore }: Surroundings): O
   if (isDatastoreError(error, "NotServed")) {
     return {
       reason: "APINotInstalled",
-      message: `${datastore.apiGroup} is not served: install Calico's CRDs, or those in crds/. Asked again every 30 s`,
+      message: `${datastore.apiGroup} is not served. Install its CRDs: ${installAdvice(versionOf(datastore.apiGroup))}. Asked again every 30 s`,
     };
   }
   return isDatastoreError(error, "Unavailable") ? { reason: "Unavailable", message: error.message } : undefined;

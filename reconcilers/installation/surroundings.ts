@@ -2,6 +2,8 @@
  * What the Installation's reconciler must know of the cluster besides the Installation and the configuration.
  * On a cluster `src/operator` keeps it from watches; on the embedded store most of it is empty.
  */
+import { SINGLETON_NAME } from "../../src/api/installation.ts";
+import { kindIn } from "../../src/api/kind-names.ts";
 import type { IPPool } from "../../src/api/v3.ts";
 
 export interface NodeFacts {
@@ -21,6 +23,10 @@ export interface Blocked {
 
 /** The API group while none is chosen yet. */
 export const UNDECIDED = "none";
+
+/** The kind that the configuration has where the data is, and its name. */
+export const configurationOf = ({ datastore }: Pick<Surroundings, "datastore">): string =>
+  `${kindIn(datastore.apiGroup, "IPAMConfiguration")} ${SINGLETON_NAME}`;
 
 export interface Surroundings {
   /** The API group that holds the data, or `embedded`, or `UNDECIDED`. */

@@ -1,5 +1,5 @@
 /** What a kind is called where the data is: v1 calls the configuration IPAMConfig. Every text that names a kind asks here. */
-import { resources } from "./resources.ts";
+import { type Resource, resources } from "./resources.ts";
 import { V1_API_VERSION } from "./v1.ts";
 import type { IpamKind } from "./v3.ts";
 
@@ -14,8 +14,15 @@ export function resourceNameIn(datastore: string, kind: string): string | undefi
   return resource && `${resource.plural}.${resource.group}`;
 }
 
-function resourceIn(datastore: string, kind: string) {
-  return resources[kind as IpamKind]?.[datastore === V1_API_VERSION ? "v1" : "v3"];
+/** `IPAMConfig "default"`, as a sentence names an object. */
+export function objectIn(datastore: string, kind: string, name: string): string {
+  return `${kindIn(datastore, kind)} "${name}"`;
+}
+
+/** By the kind's name in either group. */
+function resourceIn(datastore: string, kind: string): Resource | undefined {
+  const generations = resources[kind as IpamKind] ?? Object.values(resources).find(({ v1 }) => v1.kind === kind);
+  return generations?.[datastore === V1_API_VERSION ? "v1" : "v3"];
 }
 
 /** What to write for a kind where only v3 is served. */

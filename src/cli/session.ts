@@ -1,5 +1,4 @@
 /** What a verb is run with: streams, clock, signal, and the data that the flags point at. */
-
 import { escapeLine, escapeText } from "../escape.ts";
 import type { Snapshot } from "../judgement/snapshot.ts";
 import type { Format, Output } from "./output.ts";
@@ -86,7 +85,7 @@ export function createSession(io: Io, program: string, options: SessionOptions):
     warn,
     told: (text) => toldText(text, program, options),
     snapshot: async () => {
-      const [{ choosePlace }, { takeSnapshot }, { readable }] = await Promise.all([
+      const [{ choosePlace }, { takeSnapshot }, { malformedText, readable }] = await Promise.all([
         import("./place.ts"),
         import("./snapshot/take.ts"),
         import("../judgement/readable.ts"),
@@ -100,7 +99,7 @@ export function createSession(io: Io, program: string, options: SessionOptions):
         warn(foreignWarning(snapshot.foreignIpam));
       }
       for (const { part, reason } of snapshot.unread) warn(`not looked at: ${part} (${reason})`);
-      for (const { kind, name, reason } of snapshot.malformed) say(`${kind} "${name}" cannot be read: ${reason}`);
+      for (const malformed of snapshot.malformed) say(malformedText(snapshot, malformed));
       return snapshot;
     },
     workplace: async () => {

@@ -2,6 +2,7 @@
  * Chooses the API group that holds a cluster's IPAM data. The two are never mixed, and a failed look at the cluster is an
  * error: a guess could start a second, empty set of books beside the real one.
  */
+import { installAdvice } from "../api/crd-advice.ts";
 import type { KubeObject } from "../api/meta.ts";
 import { resources } from "../api/resources.ts";
 import { preferredVersion, servedResources } from "../kube/discovery.ts";
@@ -69,8 +70,8 @@ function discovered(v1: boolean, v3: boolean): ApiGroupChoice {
   if (v1 || v3) return choice(v1 ? "v1" : "v3", "Discovery: the only one of the two groups that is served");
   const { kind, plural } = CONFIGURATION.v3;
   const message =
-    `neither ${apiGroups.v3} nor ${apiGroups.v1} is served by the cluster: install Calico, ` +
-    "or the CRDs of one of them (kubectl apply --server-side -f crds/v3)";
+    `neither ${apiGroups.v3} nor ${apiGroups.v1} is served by the cluster. Install the CRDs of one of them: ` +
+    installAdvice("v3");
   throw new DatastoreError("NotServed", kind, plural, message);
 }
 

@@ -3,7 +3,9 @@
  * as this process's own last write; writes go to the server at the revision they were computed from, so that one computed
  * from an old read loses, and the next read of that object asks the server.
  */
+
 import { SINGLETON_NAME } from "../api/installation.ts";
+import { kindIn, objectIn } from "../api/kind-names.ts";
 import { type BackoffOptions, createBackoff, sleep } from "../kube/backoff.ts";
 import { compare } from "../kube/glance.ts";
 import { type Cidr, overlaps } from "../net/cidr.ts";
@@ -131,7 +133,7 @@ class WatchFedDatastore implements CachedDatastore {
     if (object) return object;
     // Of a block, row or handle that another process has just made, the watch may not have told yet: absence is acted upon.
     if (isMarkedKind(kind) || !cache.knows(name)) return this.#ask(kind, cache, name, options);
-    throw new DatastoreError("NotFound", kind, name, `${kind} "${name}" does not exist`);
+    throw new DatastoreError("NotFound", kind, name, `${objectIn(this.description, kind, name)} does not exist`);
   }
 
   async list<K extends Kind>(kind: K, options: ListOptions = {}): Promise<Listed<K>> {
@@ -312,8 +314,9 @@ class WatchFedDatastore implements CachedDatastore {
   }
 
   #failed(kind: Kind | "Node", error: unknown): void {
-    const { onError = warnOfFailure } = this.#options;
-    onError(kind, error);
+    const { onError } = this.#options;
+    if (onError) onError(kind, error);
+    else warnOfFailure(kindIn(this.description, kind), error);
   }
 
   #feed(kind: Kind, cache: KindCache<Kind>, signal: AbortSignal) {
@@ -352,7 +355,7 @@ class WatchFedDatastore implements CachedDatastore {
         if (round.aborted) pauses.reset();
         await sleep(pauses.next(), signal);
       }
-      reject(new Error(`Stopped before ${kind} could be listed`));
+      reject(new Error(`Stopped before ${kindIn(this.description, kind)} could be listed`));
     };
     return { listed, ended: run() };
   }
@@ -369,6 +372,6 @@ function warnOfRestore(held: string, found: string): void {
   );
 }
 
-function warnOfFailure(kind: Kind | "Node", error: unknown): void {
+function warnOfFailure(kind: string, error: unknown): void {
   process.emitWarning(`${kind} is read from the server, one request a read: ${(error as Error).message}`);
 }

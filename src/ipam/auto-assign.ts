@@ -2,6 +2,7 @@
  * autoAssign: configuration and pools, then addresses out of the host's own blocks, out of newly claimed ones, and
  * (unless affinity is strict) borrowed from others.
  */
+
 import { blockName } from "../api/names.ts";
 import type { CallOptions } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
@@ -14,6 +15,7 @@ import {
 } from "./assignments.ts";
 import { type AutoAssignArgs, checkArguments } from "./auto-assign-args.ts";
 import { collect } from "./block.ts";
+import { configurationIn } from "./config.ts";
 import { type Context, callingHost } from "./context.ts";
 import { IpamError } from "./errors.ts";
 import { Hand, takeFrom } from "./hand.ts";
@@ -142,7 +144,8 @@ type Refusal = BlockCap | "NoClaimAllowed";
 /** The cap gates claims, and nothing else. Returns what keeps the host from claiming more. */
 async function fillFromNewBlocks(hand: Hand): Promise<Refusal | undefined> {
   const { config } = hand.search;
-  const cap = blockCap(config.maxBlocksPerHost, hand.args.maxBlocksPerHost ?? 0);
+  const limits = { global: config.maxBlocksPerHost, request: hand.args.maxBlocksPerHost ?? 0 };
+  const cap = blockCap(limits, configurationIn(hand.search.context.datastore));
   const passed = new Set<string>();
   while (hand.short > 0) {
     if (hand.owned.size >= cap.limit) {
@@ -170,7 +173,8 @@ function refused(hand: Hand, refusal: Refusal): IpamError {
   const usage = usageWords(ownSeen, search.cooldownSeconds);
   const details = [usage, cooling].filter((words) => words !== undefined);
   if (refusal === "NoClaimAllowed") {
-    const why = 'IPAMConfiguration "default" has autoAllocateBlocks: false, so that no host claims new blocks';
+    const stored = configurationIn(search.context.datastore);
+    const why = `${stored} has autoAllocateBlocks: false, so that no host claims new blocks`;
     return new IpamError("NoClaimAllowed", "failed to find or claim a block", { details: [why, ...details] });
   }
   const why = capWords(search.host, owned.size, refusal);

@@ -1,5 +1,7 @@
 /** Reads and writes the one IPAM configuration, `IPAMConfiguration` `default`. */
+
 import { IPAM_FIELDS, SINGLETON_NAME } from "../api/installation.ts";
+import { objectIn } from "../api/kind-names.ts";
 import { type IPAMConfiguration, type IPAMConfigurationSpec, V3_API_VERSION } from "../api/v3.ts";
 import { type CallOptions, type Datastore, isDatastoreError } from "../datastore/datastore.ts";
 import { type ConfigViolation, configViolations, effectiveConfig, type IPAMConfig } from "./config-rules.ts";
@@ -53,7 +55,7 @@ export interface SetConfigResult {
 export async function getIPAMConfig(datastore: Datastore, options: ConfigOptions = {}): Promise<IPAMConfig> {
   const config = effectiveConfig((await stored(datastore, options))?.spec);
   refuse(
-    "cannot be used",
+    `${configurationIn(datastore)} cannot be used`,
     configViolations(config, options).filter(({ scope }) => scope !== "value"),
   );
   return config;
@@ -73,7 +75,7 @@ export async function setIPAMConfig(
   const { onto } = options;
   if (onto) return writeOnto(onto.object, datastore, named(changes), options);
   return retryLostRaces(() => setOnce(datastore, named(changes), options), {
-    what: `writing IPAMConfiguration "${SINGLETON_NAME}"`,
+    what: `writing ${configurationIn(datastore)}`,
     signal: options.signal,
     // A create that found the row, and an update that found it gone, lost a race as well.
     lost: ["Conflict", "AlreadyExists", "NotFound"],
@@ -95,7 +97,7 @@ async function writeOnto(
   const config = effectiveConfig(spec);
   const broken = configViolations(config, { windowsHost });
   refuse(
-    "is refused",
+    `${configurationIn(datastore)} is refused`,
     broken.filter(({ scope, fields }) => scope !== "value" || fields.some((f) => f in changes)),
   );
   if (Object.keys(changes).length === 0 || (object && sameValues(object.spec, spec))) {
@@ -115,6 +117,10 @@ async function stored(datastore: Datastore, options: CallOptions): Promise<IPAMC
     throw error;
   }
 }
+
+/** How a sentence names the configuration: its kind has another name in each API group. */
+export const configurationIn = ({ description }: Pick<Datastore, "description">): string =>
+  objectIn(description, "IPAMConfiguration", SINGLETON_NAME);
 
 const configuration = (spec: IPAMConfigurationSpec): IPAMConfiguration => ({
   apiVersion: V3_API_VERSION,
@@ -151,10 +157,9 @@ function sameValues(before: IPAMConfigurationSpec, after: IPAMConfigurationSpec)
   return values(before) === values(after);
 }
 
-function refuse(verdict: string, violations: readonly ConfigViolation[]): void {
+function refuse(subject: string, violations: readonly ConfigViolation[]): void {
   if (violations.length === 0) return;
   const details = violations.map(({ message }) => message);
-  const subject = `IPAMConfiguration "${SINGLETON_NAME}" ${verdict}`;
   if (violations.every(({ scope }) => scope === "host")) {
     throw new IpamError("StrictAffinity", `${details.join("; ")}: ${subject}`, { details }); // Calico's text comes first
   }

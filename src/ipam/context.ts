@@ -1,4 +1,5 @@
 /** What every part of the library works with: the store, and time, order and nodes as arguments. */
+
 import { randomInt } from "node:crypto";
 import { isBlockSize } from "../api/block-sizes.ts";
 import { SINGLETON_NAME } from "../api/installation.ts";
@@ -12,7 +13,7 @@ import { type Cidr, formatCidr, parseCidr } from "../net/cidr.ts";
 import { collect, nextVersion } from "./block.ts";
 import type { BlockOrder } from "./block-order.ts";
 import { checkBlock, problemOf } from "./block-problem.ts";
-import { configViolations, effectiveConfig, getIPAMConfig, type IPAMConfig } from "./config.ts";
+import { configurationIn, configViolations, effectiveConfig, getIPAMConfig, type IPAMConfig } from "./config.ts";
 import { IpamError } from "./errors.ts";
 import type { NodeReader } from "./nodes.ts";
 import { poolsOf } from "./pools.ts";
@@ -84,7 +85,7 @@ export function configFor({ datastore, windowsHost }: Context, options: CallOpti
 export async function cooldownFor({ datastore, warn }: Context, options: CallOptions): Promise<number> {
   const stored = await found(datastore.get("IPAMConfiguration", SINGLETON_NAME, options));
   const config = effectiveConfig(stored?.spec);
-  for (const { message } of configViolations(config)) warn(`IPAMConfiguration "${SINGLETON_NAME}": ${message}`);
+  for (const { message } of configViolations(config)) warn(`${configurationIn(datastore)}: ${message}`);
   return config.ipCooldownSeconds;
 }
 

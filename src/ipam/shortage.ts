@@ -11,14 +11,20 @@ export interface BlockCap {
   readonly source: string;
 }
 
-/** The smaller limit of the configuration's and the request's; 0 is none. */
-export function blockCap(global: number, request: number): BlockCap {
+/**
+ * The smaller limit of the configuration's and the request's; 0 is none.
+ * @param configuration how a sentence names the configuration
+ */
+export function blockCap(
+  { global, request }: { readonly global: number; readonly request: number },
+  configuration: string,
+): BlockCap {
   const limits = [
-    { limit: global, source: 'maxBlocksPerHost of IPAMConfiguration "default"' },
+    { limit: global, source: `maxBlocksPerHost of ${configuration}` },
     { limit: request, source: "maxBlocksPerHost of the request" },
   ].filter(({ limit }) => limit > 0);
   const [smallest] = limits.sort((a, b) => a.limit - b.limit);
-  const source = 'the default, as neither IPAMConfiguration "default" nor the request sets maxBlocksPerHost';
+  const source = `the default, as neither ${configuration} nor the request sets maxBlocksPerHost`;
   return smallest ?? { limit: DEFAULT_MAX_BLOCKS_PER_HOST, source };
 }
 

@@ -2,6 +2,7 @@
  * The judgement: what is wrong with a snapshot. Pure. What `check` shows, what `repair` mends, what `gc` and the operator's
  * collection free is all decided here, so that they cannot disagree.
  */
+import { kindIn } from "../api/kind-names.ts";
 import { CODES, FAMILIES } from "./codes.ts";
 import { type Finding, keyOf, type Report, SEVERITIES } from "./finding.ts";
 import { inventoryOf } from "./inventory.ts";
@@ -23,7 +24,8 @@ export function judge(snapshot: Snapshot, { now, earlier }: JudgeOptions): Findi
   const report: Report<string> = (code, object, message, evidence = {}) => {
     const { severity, mend } = CODES[code]!;
     const finding = { code, severity, object, message, ...given(evidence) };
-    found.push({ ...finding, command: mend.command(finding, inventory) });
+    const named = { ...object, kind: kindIn(snapshot.datastore, object.kind) };
+    found.push({ ...finding, object: named, command: mend.command(finding, inventory) });
   };
   for (const { look } of FAMILIES) look(inventory, report, now);
   const seen = earlier && new Set(earlier.map(keyOf));

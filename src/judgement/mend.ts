@@ -1,7 +1,5 @@
 /** The commands that mend what is found, each kind once. */
-import { resources } from "../api/resources.ts";
-import type { IpamKind } from "../api/v3.ts";
-import { apiGroups } from "../datastore/flavours.ts";
+import { resourceNameIn } from "../api/kind-names.ts";
 import {
   type ConfigRuleName,
   configViolations,
@@ -74,10 +72,9 @@ export function editCommand({ kind, name }: { readonly kind: string; readonly na
     : `kubectl edit ${resource} ${quoted(name)}`;
 }
 
-/** How kubectl is told the kind, and in which of the two groups; undefined where it is not kubectl's. */
+/** The kind as kubectl takes it; undefined where it is not kubectl's. */
 export function kubectlName(kind: string, { datastore }: Snapshot): string | undefined {
-  const resource = resources[kind as IpamKind]?.[datastore === apiGroups.v1 ? "v1" : "v3"];
-  return resource && datastore !== "embedded" ? `${resource.plural}.${resource.group}` : undefined;
+  return datastore === "embedded" ? undefined : resourceNameIn(datastore, kind);
 }
 
 /** Whoever uses an address that is not his has to go; what is no pod, a person has to look at. */

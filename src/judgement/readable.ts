@@ -1,4 +1,5 @@
 /** Objects whose range cannot be read are as good as not there: they are named, and stop nothing else from being read. */
+import { objectIn } from "../api/kind-names.ts";
 import { parseCidr } from "../net/cidr.ts";
 import type { Malformed, Snapshot } from "./snapshot.ts";
 
@@ -29,3 +30,8 @@ const unreadable = ({ kind, metadata, spec }: Ranged): Malformed => ({
   name: metadata.name,
   reason: `spec.cidr "${spec.cidr}" is not an IPv4 or IPv6 range`,
 });
+
+/** A sentence about an object that cannot be read. */
+export function malformedText({ datastore }: Snapshot, { kind, name, reason }: Malformed): string {
+  return `${objectIn(datastore, kind, name)} cannot be read: ${reason}`;
+}

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { kindIn } from "../../src/api/kind-names.ts";
 import { affinityName } from "../../src/api/names.ts";
 import { affinity, handle } from "../support/ipam-data.ts";
 import { type EditorCluster, startEditorCluster } from "./editor-cluster.ts";
@@ -47,7 +48,10 @@ describe.each(["v1", "v3"] as const)("on a %s cluster", (flavour) => {
 
   it("configure writes the configuration, or the Installation that keeps it", async () => {
     const ran = await on.json("configure", "--strict-affinity", "true", "--max-blocks-per-host", "8");
-    expect([ran.code, ...rowsOf(ran)]).toEqual([0, "done set IPAMConfiguration/default"]);
+    expect([ran.code, ...rowsOf(ran)]).toEqual([
+      0,
+      `done set ${kindIn(on.store.description, "IPAMConfiguration")}/default`,
+    ]);
     expect(await on.ipam.getIPAMConfig()).toMatchObject({
       strictAffinity: true,
       maxBlocksPerHost: 8,

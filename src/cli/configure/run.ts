@@ -1,6 +1,7 @@
 /** Plans a change of the configuration: in the object itself, or in the Installation that keeps it. */
 import { ownerOf } from "../../api/configuration-owner.ts";
 import { type Installation, type IpamField, SINGLETON_NAME } from "../../api/installation.ts";
+import { kindIn } from "../../api/kind-names.ts";
 import { type Datastore, isDatastoreError } from "../../datastore/datastore.ts";
 import { type ConfigChanges, setIPAMConfig } from "../../ipam/config.ts";
 import { configViolations, effectiveConfig, type IPAMConfig } from "../../ipam/config-rules.ts";
@@ -69,8 +70,9 @@ function intoConfiguration({ datastore, stored, changes, config, windowsHost }: 
   }
   const { configuration } = stored;
   const before = effectiveConfig(configuration?.spec);
-  const item = itemOf(`IPAMConfiguration/${SINGLETON_NAME}`, before, changes, config);
-  const notes = notesOn(stored, changes);
+  const kind = kindIn(datastore.description, "IPAMConfiguration");
+  const item = itemOf(`${kind}/${SINGLETON_NAME}`, before, changes, config);
+  const notes = notesOn(stored, changes, kind);
   if (configuration && isSame(before, config, changes))
     return { steps: [], kept: [{ ...item, why: "is so already" }], notes };
   const run = () =>
@@ -79,11 +81,11 @@ function intoConfiguration({ datastore, stored, changes, config, windowsHost }: 
 }
 
 /** Who will say something of the change, or take it back. */
-function notesOn({ configuration, installation }: StoredSettings, changes: ConfigChanges): string[] {
+function notesOn({ configuration, installation }: StoredSettings, changes: ConfigChanges, kind: string): string[] {
   const owner = ownerOf(configuration, Object.keys(changes) as IpamField[]);
   const observes = installation?.spec.managementPolicy === "Observe";
   return [
-    ...(owner ? [`${owner} keeps IPAMConfiguration "${SINGLETON_NAME}", and may put back what is changed here`] : []),
+    ...(owner ? [`${owner} keeps ${kind} "${SINGLETON_NAME}", and may put back what is changed here`] : []),
     ...(observes ? [`Installation "${SINGLETON_NAME}" only observes: what differs from it is told in its status`] : []),
   ];
 }

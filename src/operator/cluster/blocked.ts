@@ -1,5 +1,6 @@
 /** Turns what stands in the way into a sentence that says what is missing and what to do about it. Pure. */
 import type { Blocked } from "../../../reconcilers/installation/surroundings.ts";
+import { installAdvice } from "../../api/crd-advice.ts";
 import { installationResource } from "../../api/resources.ts";
 import { isDatastoreError } from "../../datastore/datastore.ts";
 import { isKubeError, type ResourceType } from "../../kube/types.ts";
@@ -27,7 +28,7 @@ export function notInstalled(type: ResourceType): Blocked {
   const ours = type.group === installationResource.group;
   const remedy = ours
     ? `kubectl apply --server-side -f crds/${type.group}_${type.plural}.yaml`
-    : `kubectl apply --server-side -f crds/${type.version}/, or install Calico's own`;
+    : installAdvice(type.version);
   return { reason: "APINotInstalled", message: `${resourceName(type)} is not installed. Install it: ${remedy}` };
 }
 

@@ -132,6 +132,11 @@ export const permissions: Readonly<Record<Role, readonly Grant[]>> = {
     { on: ["Installation"], verbs: READ, why: "Follows what the user asks for." },
     { on: ["Installation/status"], verbs: ["update"], why: "Answers in the status; the spec is never written." },
     {
+      on: ["Installation/status"],
+      verbs: ["patch"],
+      why: "Writes the status while others keep editing metadata or spec.",
+    },
+    {
       on: ["IPAMConfiguration"],
       verbs: ["list", "watch", "create", "update"],
       why: "Keeps the configuration as the Installation asks, and sees when someone else changes it.",

@@ -7,7 +7,6 @@ import {
   INSTALLATION_API_VERSION,
   INSTALLATION_KIND,
   type Installation,
-  type InstallationStatus,
   type IpamField,
   type IpamSettings,
   SINGLETON_NAME,
@@ -15,18 +14,19 @@ import {
 import type { IPAMConfiguration } from "../src/api/v3.ts";
 import { type Datastore, isDatastoreError } from "../src/datastore/datastore.ts";
 import { effectiveConfig, setIPAMConfig } from "../src/ipam/config.ts";
-import { retryLostRaces } from "../src/ipam/retry.ts";
+import { sleep } from "../src/kube/backoff.ts";
 import { LostRace, type ReconcileContext, type ReconcileResult, type Reconciler } from "../src/operator/controller.ts";
 import type { EventRecorder } from "../src/operator/events.ts";
 import { endsWithin } from "../src/operator/shutdown.ts";
 import { announce } from "./installation/announce.ts";
 import { type Decision, decide, type Situation } from "./installation/decide.ts";
-import { intended, NO_DRIFT, putBackBefore } from "./installation/drift.ts";
+import { intended, isIntended, NO_DRIFT, putBackBefore } from "./installation/drift.ts";
 import { outcomeOfFailure, UnreadableConfiguration } from "./installation/failure.ts";
 import { meaningOf, type Outcome } from "./installation/reasons.ts";
 import { adoption, conditionsOf, type Reconciled, statusOf } from "./installation/status.ts";
 import { type Surroundings, UNDECIDED } from "./installation/surroundings.ts";
 import type { Difference } from "./installation/values.ts";
+import { writeStatus } from "./installation/write-status.ts";
 
 export interface InstallationReconcilerOptions {
   readonly datastore: Datastore;
@@ -43,11 +43,30 @@ export function createInstallationReconciler(options: InstallationReconcilerOpti
     name: "installation",
     group,
     kind: INSTALLATION_KIND,
-    reconcile: async (key, context) => {
-      const installation = await read(options.datastore, key, context.signal);
-      return installation ? reconcileInstallation(installation, options, context) : {};
-    },
+    reconcile: (key, context) =>
+      decideAgain(async () => {
+        const installation = await read(options.datastore, key, context.signal);
+        return installation ? reconcileInstallation(installation, options, context) : {};
+      }, context.signal),
   };
+}
+
+/** Tries at once before the queue delays the next: under steady edits of others one of a few meets none. */
+const TRIES = 20;
+/** Longest pause in between: a random one, as edits at a steady rate would meet each try of a steady rate. */
+const PAUSE_MS = 50;
+
+/** A lost race is decided again from the start, so that a pause or an owner that came in between is respected. */
+async function decideAgain<T>(attempt: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!(error instanceof LostRace) || tries === TRIES) throw error;
+    }
+    await sleep(Math.random() * PAUSE_MS, signal);
+    signal.throwIfAborted();
+  }
 }
 
 async function reconcileInstallation(
@@ -57,24 +76,26 @@ async function reconcileInstallation(
 ): Promise<ReconcileResult> {
   const surroundings = options.surroundings();
   const installation = withMemoryOf(surroundings, read);
-  let found: Found = { installation, surroundings, now: options.clock(), ...NOTHING_READ };
+  let found: Found = { read, installation, surroundings, now: options.clock(), ...NOTHING_READ };
   let reconciled: Reconciled;
   let failure: unknown;
+  let isIntent = false;
   try {
     found = { ...found, ...(await readConfigurations(found, options, context)) };
     const decision = decide({ ...found, stored: found.stored === "unread" ? undefined : found.stored });
-    found = { ...found, installation: await remember(found, decision, options, context) };
+    found = await remember(found, decision, options, context);
+    isIntent = found.installation !== installation || decision.drift.corrected.length > 0;
     reconciled = await act(found, decision, options, context);
   } catch (error) {
     if (isDatastoreError(error, "NotFound") && error.kind === INSTALLATION_KIND) return {};
     const outcome = outcomeOfFailure(error, found.surroundings);
-    if (!outcome) throw isDatastoreError(error, "Conflict", "AlreadyExists") ? lostRace(error) : error;
+    if (!outcome) throw isDatastoreError(error, "Conflict", "AlreadyExists", "NotFound") ? lostRace(error) : error;
     // What is about to be put back may have been: only the next look tells.
-    const known = found.installation === installation ? {} : NOTHING_READ;
+    const known = isIntent ? NOTHING_READ : {};
     reconciled = { ...found, ...known, outcome, drift: NO_DRIFT, configured: [] };
     if (outcome.reason === "Unavailable") failure = error;
   }
-  await report(reconciled, options, context);
+  await report(found.read, reconciled, options, context);
   // Thrown only now: the manager tries again soon, and until then the status says why.
   if (failure) throw failure;
   return retryLater(reconciled.outcome);
@@ -90,7 +111,10 @@ function withMemoryOf({ datastore }: Surroundings, installation: Installation): 
 
 const lostRace = (error: Error) => new LostRace(error.message, { cause: error });
 
-type Found = Omit<Situation, "stored"> & Configurations;
+interface Found extends Omit<Situation, "stored">, Configurations {
+  /** The Installation as it is stored: its status is what the next one is written over. */
+  readonly read: Installation;
+}
 
 /** Writes what was decided; nothing is reported yet. */
 async function act(
@@ -148,14 +172,15 @@ async function readConfigurations(
 
 /** Kept before the write, as a crash after it must not lose them: the values of first contact, and what is put back. */
 async function remember(
-  { installation, stored, now }: Found,
+  found: Found,
   { changes, drift }: Decision,
   { datastore }: InstallationReconcilerOptions,
   { signal }: ReconcileContext,
-): Promise<Installation> {
+): Promise<Found> {
+  const { read, installation, stored, now } = found;
   const { status: before } = installation;
   const isFirst = before?.adoptedAt === undefined && Object.keys(changes).length > 0;
-  if (!isFirst && drift.corrected.length === 0) return installation;
+  if (!isFirst && isIntended(before?.drift ?? [], drift.corrected)) return found;
   const progressing = { reason: "Progressing", message: "writing the configuration for the first time" } as const;
   const status = {
     ...before,
@@ -163,10 +188,15 @@ async function remember(
     ...(isFirst && { conditions: conditionsOf(installation, progressing, now) }),
     ...(drift.corrected.length > 0 && { drift: intended(before?.drift ?? [], drift.corrected) }),
   };
-  return datastore.updateStatus({ ...installation, status }, { signal });
+  const remembered = await writeStatus(read, status, datastore, signal);
+  // The spec may say Paused by now: nothing is written before it has been looked at.
+  if (remembered.metadata.generation !== installation.metadata.generation) {
+    throw new LostRace(`the spec of Installation "${installation.metadata.name}" was changed meanwhile`);
+  }
+  return { ...found, read: remembered, installation: remembered };
 }
 
-/** Writes onto what the decision was made from: a lost race is decided anew. @returns what is stored now */
+/** Writes onto what the decision was made from. @returns what is stored now */
 async function write(
   object: IPAMConfiguration | undefined,
   { changes }: Decision,
@@ -207,6 +237,7 @@ const EVENTS_MS = 2000;
  * the next process believe that they were told, if this one ends in between.
  */
 async function report(
+  read: Installation,
   reconciled: Reconciled,
   { datastore, events }: InstallationReconcilerOptions,
   { signal, log }: ReconcileContext,
@@ -217,28 +248,9 @@ async function report(
   if (isDeepStrictEqual(status, installation.status)) return;
   log[meaningOf(outcome.reason).event === "Warning" ? "warn" : "info"]({ reason: outcome.reason }, outcome.message);
   if (events.flush) await endsWithin(EVENTS_MS, events.flush(), log);
-  await retryLostRaces(() => writeStatus(installation, status, datastore, signal), {
-    what: `writing the status of Installation "${installation.metadata.name}"`,
-    signal,
+  await writeStatus(read, status, datastore, signal).catch((error: unknown) => {
+    if (!isDatastoreError(error, "NotFound")) throw error;
   });
-}
-
-/** What was found out stays true when somebody edits meanwhile: it carries the generation that it was made from. */
-async function writeStatus(
-  installation: Installation,
-  status: InstallationStatus,
-  datastore: Datastore,
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    await datastore.updateStatus({ ...installation, status }, { signal });
-  } catch (error) {
-    if (isDatastoreError(error, "NotFound")) return;
-    if (!isDatastoreError(error, "Conflict")) throw error;
-    const current = await read(datastore, installation.metadata.name, signal);
-    if (current?.metadata.uid !== installation.metadata.uid) return;
-    if (current) await datastore.updateStatus({ ...current, status }, { signal });
-  }
 }
 
 function retryLater({ reason }: Outcome): ReconcileResult {

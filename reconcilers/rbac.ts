@@ -8,6 +8,7 @@ import { PRODUCT } from "../rbac/permissions.ts";
 import type { Generation } from "../rbac/rules.ts";
 import type { RoleSubjects } from "../rbac/subjects.ts";
 import type { Installation } from "../src/api/installation.ts";
+import { retryLostRaces } from "../src/ipam/retry.ts";
 import { isKubeError, type KubeClient, type RequestOptions, type ResourceType } from "../src/kube/types.ts";
 import type { ReconcileContext, ReconcileResult, Reconciler } from "../src/operator/controller.ts";
 import type { EventRecorder } from "../src/operator/events.ts";
@@ -26,6 +27,9 @@ export const RBAC_TYPES = {
   ClusterRole: { group: RBAC_GROUP, version, plural: "clusterroles", kind: "ClusterRole" },
   ClusterRoleBinding: { group: RBAC_GROUP, version, plural: "clusterrolebindings", kind: "ClusterRoleBinding" },
 } as const satisfies Record<Slot["kind"], ResourceType>;
+
+/** What a write ends in where another writer was first. */
+const LOST = ["Conflict", "AlreadyExists", "NotFound"] as const;
 
 /** A missing permission is granted by a person, and that no watch tells. */
 const FORBIDDEN_RETRY_MS = 60_000;
@@ -71,18 +75,23 @@ async function reconcile(
 /** One object never holds up the rest: its failure is an outcome too. */
 async function settle(slot: Slot, client: KubeClient, write: boolean, signal: AbortSignal): Promise<Outcome> {
   const { kind, name } = slot;
-  const type = RBAC_TYPES[kind];
   try {
-    const action = decide(slot.wanted, await find(client, type, name, signal));
-    if (action === undefined) return { kind, name, is: "right" };
-    if (action.do === "leave") return { kind, name, is: "left", because: action.because };
-    if (action.do === "wait") return { kind, name, is: "held", because: action.because };
-    const held = write ? await perform(action, slot, client, signal) : undefined;
-    if (held) return { kind, name, is: "held", because: held.because };
-    return { kind, name, is: write ? "mended" : "different", action: action.do, because: action.because };
+    const what = `writing ${kind} "${name}"`;
+    return await retryLostRaces(() => settleOnce(slot, client, write, signal), { what, signal, lost: LOST });
   } catch (error) {
     return { kind, name, is: "failed", error };
   }
+}
+
+async function settleOnce(slot: Slot, client: KubeClient, write: boolean, signal: AbortSignal): Promise<Outcome> {
+  const { kind, name } = slot;
+  const action = decide(slot.wanted, await find(client, RBAC_TYPES[kind], name, signal));
+  if (action === undefined) return { kind, name, is: "right" };
+  if (action.do === "leave") return { kind, name, is: "left", because: action.because };
+  if (action.do === "wait") return { kind, name, is: "held", because: action.because };
+  const held = write ? await perform(action, slot, client, signal) : undefined;
+  if (held) return { kind, name, is: "held", because: held.because };
+  return { kind, name, is: write ? "mended" : "different", action: action.do, because: action.because };
 }
 
 async function find(client: KubeClient, type: ResourceType, name: string, signal: AbortSignal) {

@@ -70,6 +70,13 @@ export function intended(before: readonly DriftEntry[], corrected: readonly Drif
   return [...before.filter(({ name }) => !corrected.some((entry) => entry.name === name)), ...intents].sort(byName);
 }
 
+/** Whether all of `corrected` are kept as intents already: an earlier try lost its race after it had kept them. */
+export function isIntended(before: readonly DriftEntry[], corrected: readonly DriftEntry[]): boolean {
+  return corrected.every(({ name, found, wanted }) =>
+    before.some((entry) => entry.pending && entry.name === name && entry.found === found && entry.wanted === wanted),
+  );
+}
+
 /** What was about to be put back when an earlier reconcile ended in the middle, and has been. */
 export function putBackBefore({ status }: Installation, stored: IPAMConfiguration | undefined): DriftEntry[] {
   const config = effectiveConfig(stored?.spec);

@@ -39,7 +39,7 @@ export function statusOf(reconciled: Reconciled): InstallationStatus {
   return withoutUndefined({
     ...before,
     observedGeneration: installation.metadata.generation,
-    conditions: conditionsOf(installation, outcome, now),
+    conditions: [...conditionsOf(installation, outcome, now), ...foreignConditions(before)],
     datastore: { apiGroup: surroundings.datastore.apiGroup, chosenBy: surroundings.datastore.chosenBy },
     ...(reconciled.stored === "unread" ? {} : configurationPart(reconciled, reconciled.stored)),
   });
@@ -122,6 +122,16 @@ export function conditionsOf(installation: Installation, outcome: Outcome, now: 
     condition(before, { type, status, ...outcome, observedGeneration: installation.metadata.generation }, now);
   return [made("Ready", ready), ...(abnormal ? [made(abnormal, "True")] : [])];
 }
+
+const OWN_TYPES: readonly string[] = ["Ready", "Reconciling", "Stalled"];
+
+/** Those that this operator sets. */
+export const ownConditions = (status: InstallationStatus | undefined): Condition[] =>
+  (status?.conditions ?? []).filter(({ type }) => OWN_TYPES.includes(type));
+
+/** Those of other writers, which stay as they are. */
+export const foreignConditions = (status: InstallationStatus | undefined): Condition[] =>
+  (status?.conditions ?? []).filter(({ type }) => !OWN_TYPES.includes(type));
 
 const WHILE_PAUSED = "when it was paused: ";
 

@@ -25,6 +25,7 @@ import {
   type Malformed,
   type NodeSource,
   type OverlapOptions,
+  type StatusOptions,
   type Stored,
   type WatchOptions,
 } from "./datastore.ts";
@@ -188,7 +189,7 @@ class WatchFedDatastore implements CachedDatastore {
     return this.#store.rehearse?.<K>(object, options) ?? Promise.resolve(object);
   }
 
-  updateStatus(object: Stored<"Installation">, options?: CallOptions): Promise<Stored<"Installation">> {
+  updateStatus(object: Stored<"Installation">, options?: StatusOptions): Promise<Stored<"Installation">> {
     return this.#written<"Installation">(object, this.#store.updateStatus(object, options));
   }
 

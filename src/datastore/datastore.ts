@@ -26,6 +26,14 @@ export interface CallOptions {
   /** Reads ask the store itself, where a cache would answer with what its watches have delivered. Default false. */
   readonly fresh?: boolean;
 }
+/** Over what a status is written. */
+export interface StatusOptions extends CallOptions {
+  /**
+   * The stored status that the new one was computed from. With it, only another status is a Conflict: metadata and spec may have
+   * been edited since. Without it, the object must be at its revision.
+   */
+  readonly onto?: { readonly status: Installation["status"] };
+}
 /** Which objects to list. */
 export interface ListOptions extends CallOptions {
   /** Equality label selector: all must match. */
@@ -172,7 +180,7 @@ export interface Datastore {
   /** What {@link update} would store, without storing it. Absent: every field is stored as it is given. */
   rehearse?<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>>;
   /** Replaces only the status; the spec stays as it is stored. Installation only. */
-  updateStatus(object: Installation, options?: CallOptions): Promise<Installation>;
+  updateStatus(object: Installation, options?: StatusOptions): Promise<Installation>;
   /**
    * Deletes exactly the object that was read (UID and revision). Blocks, affinities and handles are first marked
    * (`deleted`) by compare-and-swap and then removed.

@@ -3,6 +3,7 @@
  * Several processes may use one file; every write is one transaction, so there is no half-made one to recover from.
  */
 import { randomUUID } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { Installation } from "../api/installation.ts";
 import { printJson } from "../kube/json.ts";
 import type { Cidr } from "../net/cidr.ts";
@@ -17,6 +18,7 @@ import {
   type Listed,
   type ListedName,
   type ListOptions,
+  type StatusOptions,
   type Stored,
   type WatchOptions,
 } from "./datastore.ts";
@@ -120,9 +122,10 @@ class EmbeddedDatastore implements Datastore {
     });
   }
 
-  async updateStatus(object: Installation, options?: CallOptions): Promise<Installation> {
+  async updateStatus(object: Installation, { onto, ...options }: StatusOptions = {}): Promise<Installation> {
     validate(object);
     return this.#replace<"Installation">(object, options, {
+      ...(onto && { isAsRead: ({ json }) => isDeepStrictEqual(parseObject<Installation>(json).status, onto.status) }),
       change: (stored) => withStatus<"Installation">(stored, object.status),
       mend: (row) => this.#reader.read("Installation", row), // which says what is wrong with it
     });
@@ -221,10 +224,14 @@ class EmbeddedDatastore implements Datastore {
   #replace<K extends Kind>(
     object: Stored<K>,
     options: CallOptions | undefined,
-    how: { change: (stored: Stored<K>) => Stored<K>; mend: (row: Row) => Stored<K> },
+    how: {
+      change: (stored: Stored<K>) => Stored<K>;
+      mend: (row: Row) => Stored<K>;
+      isAsRead?: (row: Row) => boolean;
+    },
   ): Stored<K> {
     return this.#write(options, () => {
-      const row = this.#rowAt(object);
+      const row = this.#rowAt(object, how.isAsRead);
       if (!this.#reader.isReadable(object.kind, row)) return this.#put("MODIFIED", how.mend(row));
       const stored = parseObject<Stored<K>>(row.json);
       const next = how.change(stored);
@@ -232,13 +239,13 @@ class EmbeddedDatastore implements Datastore {
     });
   }
 
-  /** The row that the caller read, and no other. */
-  #rowAt(object: Stored<Kind>): Row {
+  /** The row that the caller read, and no other: by its revision, or by what else counts. */
+  #rowAt(object: Stored<Kind>, isAsRead = (row: Row) => String(row.revision) === revisionOf(object)): Row {
     const { kind, metadata } = object;
     const revision = revisionOf(object);
     const row = this.#tables.row(kind, metadata.name);
     if (row === undefined || (metadata.uid && metadata.uid !== row.uid)) throw notFound(kind, metadata.name);
-    if (String(row.revision) === revision) return row;
+    if (isAsRead(row)) return row;
     throw refusal("Conflict", kind, metadata.name, `was changed since revision ${revision}, read it again`);
   }
 

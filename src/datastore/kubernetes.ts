@@ -1,6 +1,6 @@
 /**
  * The datastore over a Kubernetes API server. v1 and v3 clusters differ in a table (`flavours.ts`); every write is a POST,
- * a PUT at the revision read or a DELETE with preconditions, never a patch.
+ * a PUT at the revision read or a DELETE with preconditions; only a status may be patched, over the status that was read.
  */
 import type { Installation } from "../api/installation.ts";
 import type { KubeObject } from "../api/meta.ts";
@@ -18,6 +18,7 @@ import {
   type ListOptions,
   type Malformed,
   type NodeSource,
+  type StatusOptions,
   type Stored,
   type WatchOptions,
 } from "./datastore.ts";
@@ -26,6 +27,7 @@ import { datastoreError } from "./kubernetes-errors.ts";
 import { clusterNodes } from "./kubernetes-nodes.ts";
 import { watchRows } from "./kubernetes-watch.ts";
 import { byName, isMarked, isMarkedKind, marked, revisionOf, withOwnLabels } from "./rows.ts";
+import { patchStatus } from "./status-patch.ts";
 
 export interface KubernetesOptions {
   readonly client: KubeClient;
@@ -120,9 +122,10 @@ class KubernetesDatastore implements Datastore {
     });
   }
 
-  updateStatus(object: Installation, options?: CallOptions): Promise<Installation> {
+  updateStatus(object: Installation, { onto, ...options }: StatusOptions = {}): Promise<Installation> {
     return this.#call("Installation", object.metadata.name, async ({ resource, read }) => {
       revisionOf(object);
+      if (onto) return read(await patchStatus(this.#client, resource, object, onto.status, options));
       return read(await this.#client.updateStatus(resource, withoutManagers(object), options));
     });
   }

@@ -106,3 +106,25 @@ test("a Lease whose revision went back is told of, whether it is renewed over a 
   expect(await lock.acquire(signal)).toBe(true);
   expect(told).toEqual(["10 to 7", "8 to 3"]);
 });
+
+test("TRY-26: edits of the Lease's annotations before each write cost neither the election nor the renewal", async () => {
+  let stored = { metadata: { resourceVersion: "1" }, spec: { holderIdentity: "" } };
+  let edits = 0;
+  const revision = (of = stored) => Number(of.metadata.resourceVersion);
+  const client = {
+    get: async () => stored,
+    update: async (_type: unknown, lease: typeof stored) => {
+      if (edits-- > 0) stored = { ...stored, metadata: { resourceVersion: String(revision() + 1) } };
+      if (revision(lease) !== revision()) throw new KubeError("Conflict", "the object has been modified");
+      stored = { ...lease, metadata: { resourceVersion: String(revision() + 1) } };
+      return stored;
+    },
+  } as unknown as KubeClient;
+  const options = { client, namespace: "ns", name: "lease", identity: "a", leaseDurationMs: 15_000 };
+  const lock = new LeaseLock({ ...options, onNewHolder: () => {} });
+  const { signal } = new AbortController();
+  for (const step of ["acquire", "renew", "release"] as const) {
+    edits = 5;
+    expect([step, await lock[step](signal)]).toEqual([step, true]);
+  }
+});

@@ -1,7 +1,11 @@
 /** One identity's hold on one Lease: every write is a compare-and-swap, and what was seen of it is timed by our own clock. */
+import { sleep } from "./backoff.ts";
 import { isOlder } from "./glance.ts";
 import { claimed, LEASES, type Lease, LeaseObservation, type LeaseSpec, released, renewed } from "./lease-record.ts";
 import { isKubeError, type KubeClient } from "./types.ts";
+
+/** Longest pause before a write that met another is tried again: two writers must not stay in step. */
+const PAUSE_MS = 20;
 
 export interface LeaseLockOptions {
   readonly client: KubeClient;
@@ -54,16 +58,19 @@ export class LeaseLock {
     if (holder !== before) this.#options.onNewHolder(holder);
   }
 
-  /** One try; false when another holds the Lease or was faster. */
+  /** False when another holds the Lease or was faster. */
   async acquire(signal: AbortSignal): Promise<boolean> {
     const { identity, leaseDurationMs } = this.#options;
-    const current = await this.#read(signal);
-    this.observe(current);
-    if (this.msUntilFree() > 0) return false;
-    const spec = claimed(current?.spec ?? {}, identity, leaseDurationMs, Date.now());
-    return unlessOutrun(() =>
-      current === undefined ? this.#create(spec, signal) : this.#update(current, spec, signal),
-    );
+    for (;;) {
+      const current = await this.#read(signal);
+      this.observe(current);
+      if (this.msUntilFree() > 0) return false;
+      const spec = claimed(current?.spec ?? {}, identity, leaseDurationMs, Date.now());
+      const write = () => (current === undefined ? this.#create(spec, signal) : this.#update(current, spec, signal));
+      if (await unlessOutrun(write)) return true;
+      await sleep(Math.random() * PAUSE_MS, signal);
+      signal.throwIfAborted();
+    }
   }
 
   /** Says that we are still here; false when another holds the Lease or it is gone. */
@@ -77,17 +84,24 @@ export class LeaseLock {
   }
 
   /**
-   * Writes over the Lease we hold. A conflict alone does not mean that we lost it: an earlier write of ours may have
-   * arrived though its answer did not, or someone has put a label on it.
+   * Writes over the Lease while we hold it, until a write meets no other or the signal aborts. A conflict does not mean that we
+   * lost it: an earlier write of ours may have arrived though its answer did not, or somebody edits its annotations.
    */
   async #overwrite(change: (spec: LeaseSpec) => LeaseSpec, signal: AbortSignal): Promise<boolean> {
-    const held = this.#lease;
-    if (held === undefined) return false;
-    if (await unlessOutrun(() => this.#update(held, change(held.spec ?? {}), signal))) return true;
+    for (let held = this.#lease; held !== undefined; held = await this.#readOwn(signal)) {
+      const lease = held;
+      if (await unlessOutrun(() => this.#update(lease, change(lease.spec ?? {}), signal))) return true;
+    }
+    return false;
+  }
+
+  /** Undefined when another holds it or there is none. */
+  async #readOwn(signal: AbortSignal): Promise<Lease | undefined> {
+    await sleep(Math.random() * PAUSE_MS, signal);
+    signal.throwIfAborted();
     const current = await this.#read(signal);
     this.observe(current);
-    if (current?.spec?.holderIdentity !== this.#options.identity) return false;
-    return unlessOutrun(() => this.#update(current, change(current.spec ?? {}), signal));
+    return current?.spec?.holderIdentity === this.#options.identity ? current : undefined;
   }
 
   async #read(signal: AbortSignal): Promise<Lease | undefined> {

@@ -84,6 +84,29 @@ export function describeData(at: Current): void {
       expect(await at.datastore.create({ ...installationOf(), status })).not.toHaveProperty("status");
     });
 
+    test("over the status it was computed from: edits of metadata and spec are no conflict", async () => {
+      const created = await at.datastore.create(installationOf());
+      const { metadata } = created;
+      const paused = withSpec<"Installation">(created, { managementPolicy: "Paused" });
+      await at.datastore.update({ ...paused, metadata: { ...metadata, annotations: { "example.org/edit": "1" } } });
+      const first = await at.datastore.updateStatus({ ...created, status }, { onto: { status: undefined } });
+      expect(first).toMatchObject({ spec: { managementPolicy: "Paused" }, status, metadata: { generation: 2 } });
+      const next = { observedGeneration: 2 };
+      const second = await at.datastore.updateStatus({ ...created, status: next }, { onto: { status } });
+      expect(second.status).toEqual(next);
+    });
+
+    test("over the status it was computed from: another status and another object are a conflict", async () => {
+      const created = await at.datastore.create(installationOf());
+      const observed = await at.datastore.updateStatus({ ...created, status });
+      const late = () => at.datastore.updateStatus({ ...created, status: {} }, { onto: { status: undefined } });
+      await expect(late()).rejects.toEqual(code("Conflict"));
+      await at.datastore.delete(observed);
+      await expect(late()).rejects.toEqual(code("NotFound"));
+      await at.datastore.create(installationOf());
+      await expect(late()).rejects.toMatchObject({ code: expect.stringMatching(/^(Conflict|NotFound)$/) });
+    });
+
     test("is compare-and-swap too, and an equal one keeps the revision", async () => {
       const created = await at.datastore.create(installationOf());
       const observed = await at.datastore.updateStatus({ ...created, status });

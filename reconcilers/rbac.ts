@@ -8,6 +8,7 @@ import { PRODUCT } from "../rbac/permissions.ts";
 import type { Generation } from "../rbac/rules.ts";
 import type { RoleSubjects } from "../rbac/subjects.ts";
 import type { Installation } from "../src/api/installation.ts";
+import { datastoreError } from "../src/datastore/kubernetes-errors.ts";
 import { retryLostRaces } from "../src/ipam/retry.ts";
 import { isKubeError, type KubeClient, type RequestOptions, type ResourceType } from "../src/kube/types.ts";
 import type { ReconcileContext, ReconcileResult, Reconciler } from "../src/operator/controller.ts";
@@ -77,10 +78,16 @@ async function settle(slot: Slot, client: KubeClient, write: boolean, signal: Ab
   const { kind, name } = slot;
   try {
     const what = `writing ${kind} "${name}"`;
-    return await retryLostRaces(() => settleOnce(slot, client, write, signal), { what, signal, lost: LOST });
+    const attempt = () => settleOnce(slot, client, write, signal).catch((error) => rethrow(error, slot));
+    return await retryLostRaces(attempt, { what, signal, lost: LOST });
   } catch (error) {
     return { kind, name, is: "failed", error };
   }
+}
+
+/** A lost race as the retry knows it; any other failure as it is. */
+function rethrow(error: unknown, { kind, name }: Slot): never {
+  throw isKubeError(error, ...LOST) ? datastoreError(error, RBAC_TYPES[kind], name) : error;
 }
 
 async function settleOnce(slot: Slot, client: KubeClient, write: boolean, signal: AbortSignal): Promise<Outcome> {

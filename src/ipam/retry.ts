@@ -1,7 +1,6 @@
 /** The one place that swallows lost races: bounded, cancellable, and silent only about compare-and-swap. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatastoreError, type DatastoreErrorCode } from "../datastore/datastore.ts";
-import { KubeError } from "../kube/types.ts";
 import { IpamError, TransientError } from "./errors.ts";
 
 /** Calico's bound for every compare-and-swap loop. */
@@ -47,8 +46,7 @@ export async function retryLostRaces<T>(attempt: () => Promise<T>, options: Retr
 }
 
 function isLostRace(error: unknown, lost: readonly LostRace[]): boolean {
-  const hasCode = [DatastoreError, TransientError, KubeError].some((type) => error instanceof type);
-  return hasCode && lost.includes((error as { code: LostRace }).code);
+  return (error instanceof DatastoreError || error instanceof TransientError) && lost.includes(error.code);
 }
 
 /** Full jitter below a bound that grows with the attempts; an abort ends it with the signal's own reason. */

@@ -6,7 +6,7 @@ import {
   IP_COOLDOWN_SECONDS_LIMIT,
   type IPAMConfig,
 } from "../ipam/config-rules.ts";
-import type { Mend } from "./finding.ts";
+import type { Evidence, Mend } from "./finding.ts";
 import { quoted } from "./shell.ts";
 import type { Snapshot } from "./snapshot.ts";
 
@@ -72,6 +72,14 @@ export function editCommand({ kind, name }: { readonly kind: string; readonly na
     : `kubectl edit ${resource} ${quoted(name)}`;
 }
 
+/** Lets addresses be drawn from a pool again. */
+export function enableCommand({ name }: { readonly name: string }, snapshot: Snapshot): string {
+  const resource = kubectlName("IPPool", snapshot);
+  return resource === undefined
+    ? `set disabled: false in the manifest of IPPool "${name}"`
+    : `kubectl patch ${resource} ${quoted(name)} --type=merge -p '{"spec":{"disabled":false}}'`;
+}
+
 /** The kind as kubectl takes it; undefined where it is not kubectl's. */
 export function kubectlName(kind: string, { datastore }: Snapshot): string | undefined {
   return datastore === "embedded" ? undefined : resourceNameIn(datastore, kind);
@@ -79,12 +87,14 @@ export function kubectlName(kind: string, { datastore }: Snapshot): string | und
 
 /** Whoever uses an address that is not his has to go; what is no pod, a person has to look at. */
 export const deletePod: Mend = {
-  does: "Delete the pod that uses it: its successor gets an address by the book.",
-  command: ({ user, address }) => {
-    const [, namespace, name] = /^Pod ([^/]+)\/(.+)$/.exec(user ?? "") ?? [];
-    return name === undefined ? showCommand(address) : `kubectl delete pod -n ${quoted(namespace!)} ${quoted(name)}`;
-  },
+  does: "Delete the pod that uses it: its successor gets an address that is allocated.",
+  command: (finding) => deleteUser(finding),
 };
+
+export function deleteUser({ user = "", address }: Pick<Evidence, "user" | "address">): string {
+  const [, namespace, name] = /^Pod ([^/]+)\/(.+)$/.exec(user) ?? [];
+  return name === undefined ? showCommand(address) : `kubectl delete pod -n ${quoted(namespace!)} ${quoted(name)}`;
+}
 
 /** One command, whatever is found. */
 export function run(command: string, does: string): Mend {

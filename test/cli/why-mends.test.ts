@@ -52,7 +52,7 @@ describe("the command that is told mends it", () => {
     expect(cause).toMatchObject({
       code: "Reserved",
       message: expect.stringMatching(/reserved by IPReservation here$/),
-      command: "kubectl get ipreservations.projectcalico.org -o yaml",
+      command: "kubectl edit ipreservations.projectcalico.org here",
     });
   });
 });

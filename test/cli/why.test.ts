@@ -166,7 +166,8 @@ describe("one command tells the cause", () => {
     const ofNode = await answer(snapshot, "--node", "node-a", "-n", "shop");
     expect(ofNode).toMatchObject({ kind: "Why", state: "fails", node: "node-a", code: 3 });
     expect(codes(ofNode)[0]).toBe(cause);
-    for (const { command } of ofNode.causes) expect(command).toMatch(/^(ipamctl|kubectl|calicoctl) /);
+    for (const { command } of ofNode.causes)
+      expect(command).toMatch(/^(ipamctl|kubectl|calicoctl) |^correct .* in its manifest$/);
   });
 
   it("an affinity to another's block counts towards the limit, as it does for Calico", async () => {
@@ -376,7 +377,7 @@ it("is as short for a person as it can be: the line, the causes, what they rest 
 
 IPv4 BlockCapReached
   node-a has 1 of at most 1 blocks (maxBlocksPerHost), and no address of them is free
-  to do: Look for leaked addresses on the node; then raise the limit.
+  to do: Look for leaked addresses on the node; then raise the limit, which needs strict affinity.
   next: ipamctl configure --max-blocks-per-host 2
 
 IPv4 blocks:      1 of at most 1 of node-a: 0 of 4 addresses free

@@ -59,7 +59,7 @@ export function whyPod(snapshot: Snapshot, pod: PodFacts, now: Date): WhyReport 
   const asking = askingFor(inventory, pod, pod.node);
   const families = pod.askedAddresses ? [] : verdicts(inventory, asking, missing, now);
   const found = [...families.flatMap((verdict) => verdict.causes), ...fixedCauses(inventory, pod)];
-  const causes = distinct(found.length > 0 ? found : onlySaid(events));
+  const causes = distinct(found.length > 0 ? found : onlySaid(events, pod));
   const state = causes.length > 0 ? "fails" : "passes";
   return { ...known, state, summary: summaryOf(subject, causes, families, events), causes, families, ...asked(asking) };
 }
@@ -82,9 +82,11 @@ function verdicts(inventory: Inventory, asking: Asking, versions: readonly IpVer
 /** Causes that no stored object shows: what the CNI plugin says of them is all there is. */
 const SAID_ONLY: readonly CauseCode[] = ["OtherIPAM", "NotAddresses", "AddressTaken"];
 
-function onlySaid(events: readonly EventFacts[]): Cause[] {
+/** Addresses that are asked for by name were looked at: what an earlier event says of them is over. */
+function onlySaid(events: readonly EventFacts[], { askedAddresses }: PodFacts): Cause[] {
   const code = events[0] && causeSaid(events[0].message);
   if (code === undefined || !SAID_ONLY.includes(code)) return [];
+  if (code === "AddressTaken" && askedAddresses) return [];
   return [{ code, message: events[0]!.message, command: `ipamctl explain ${code}` }];
 }
 

@@ -24,6 +24,8 @@ export interface Moment {
   readonly leaks: Leaks;
   /** Names of blocks that nodes own which are gone. */
   readonly ofGoneNodes: ReadonlySet<string>;
+  /** What is run to repair a block, by its name. */
+  readonly repairs: ReadonlyMap<string, string>;
 }
 /** Leaked addresses, by the name of their block. */
 export type Leaks = ReadonlyMap<string, readonly string[]>;

@@ -85,32 +85,32 @@ export const CAUSES = {
   AffinityOfGoneNode: {
     title: "Nodes that are gone hold the blocks that have room",
     means: "With strict affinity nobody else may use them, and no block is left to claim.",
-    does: "Free the addresses in those blocks that are leaked, then take the blocks from the nodes.",
+    does: "Free what those blocks hold: delete the pods that are still listed, then run `ipamctl gc`. Then take the blocks from the nodes.",
   },
   LeakedAddress: {
     title: "Addresses are allocated to who is gone",
     means: "There would be an address if they were released.",
-    does: "Look what would be freed; then free it, without `--dry-run`.",
+    does: "Run `ipamctl gc --dry-run` to see what would be freed, then `ipamctl gc`.",
   },
   MalformedBlock: {
     title: "Blocks of the node cannot be used",
     means: "They contradict themselves: nothing is handed out of them.",
-    does: "Mend what is found of those blocks.",
+    does: "Repair those blocks: `ipamctl check` says what is wrong with them.",
   },
   BlockCapReached: {
     title: "The node may own no more blocks, and those it owns are full",
     means: `The limit is maxBlocksPerHost, or ${DEFAULT_MAX_BLOCKS_PER_HOST} where none is set. Calico does not borrow at the limit.`,
-    does: "Look for leaked addresses on the node; then raise the limit.",
+    does: "Look for leaked addresses on the node; then raise the limit, which needs strict affinity.",
   },
   NoClaimAllowed: {
     title: "No node may claim a block",
-    means: "autoAllocateBlocks is false, and the blocks that the node owns are full.",
+    means: "autoAllocateBlocks is false, and the node owns no block with a free address.",
     does: "Let nodes claim blocks.",
   },
   StrictAffinity: {
     title: "Only other nodes' blocks have room",
     means: "With strictAffinity a node uses its own blocks only, and no block is left to claim.",
-    does: "Create another pool, or pools with smaller blocks; or do without strict affinity.",
+    does: "Create another pool, or pools with smaller blocks; or turn strict affinity off, so that nodes borrow.",
   },
   CoolingDown: {
     title: "Addresses cool down",
@@ -130,7 +130,7 @@ export const CAUSES = {
   AddressTaken: {
     title: "An address that was asked for cannot be given",
     means: "The pod's annotation names an address that another has, or that is in no pool.",
-    does: "Correct the pod's annotation, or release the address.",
+    does: "Correct the pod's annotation; or release the address, once nothing uses it any more.",
   },
   OtherIPAM: {
     title: "Another IPAM plugin gives out the addresses",

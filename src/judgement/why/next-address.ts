@@ -8,12 +8,10 @@ import { type AddressSet, has, touches } from "../../net/address-set.ts";
 import { type Cidr, parseCidr, size } from "../../net/cidr.ts";
 import { usageOf } from "../in-use.ts";
 import { freeIn, type Inventory } from "../inventory.ts";
-import { deletePod, repair } from "../mend.ts";
+import { deleteUser } from "../mend.ts";
 import { userText } from "../users.ts";
-import type { Cause } from "./codes.ts";
+import type { Found } from "./found.ts";
 import { firstUnclaimed, isForTheTaking, type Room, takenRanges } from "./room.ts";
-
-type Found = Pick<Cause, "code" | "message" | "command">;
 
 interface Next {
   readonly host: string;
@@ -36,8 +34,7 @@ function inUse(inventory: Inventory, address: string): Found[] {
   if (usage.inUse === "no" || usage.unread) return [];
   const [user] = usages.usersOf(address);
   const message = `the next address is ${address}, which no block holds, and ${usage.because}`;
-  const finding = { address, ...(user && { user: userText(user) }) };
-  return [{ code: "InUseNotAllocated", message, command: deletePod.command(finding as never, inventory) }];
+  return [{ code: "InUseNotAllocated", message, command: deleteUser({ address, user: user && userText(user) }) }];
 }
 
 /** Calico compares blocks of one size only, and gives addresses that another block covers. */
@@ -52,9 +49,7 @@ function coveredAndInUse(inventory: Inventory, { own }: Room, library: string | 
     ? `, and block ${other.block.spec.cidr} holds ${address}`
     : `, and ${usages.at(address).because}`;
   const message = `block ${block.spec.cidr} overlaps others${holder}: Calico gives it to the next pod as well`;
-  return [
-    { code: "OverlappingBlocks", message, command: repair.command({ code: "OverlappingBlocks" } as never, inventory) },
-  ];
+  return [{ code: "OverlappingBlocks", message, command: "ipamctl repair OverlappingBlocks" }];
 }
 
 /** Of the node's own blocks first, then of a range to claim, of an empty block of another, of a block to borrow from. */

@@ -5,7 +5,7 @@ import { isCalled, isEnabled, type Pool } from "../../ipam/pools.ts";
 import { selectsNamespace, selectsNode } from "../../ipam/selection.ts";
 import type { IpVersion } from "../../net/address.ts";
 import type { Inventory } from "../inventory.ts";
-import { editCommand } from "../mend.ts";
+import { editCommand, enableCommand } from "../mend.ts";
 import { quoted } from "../shell.ts";
 import { type Asking, requestedPools } from "./asking.ts";
 import type { Cause, CauseCode } from "./codes.ts";
@@ -71,13 +71,30 @@ function refusalCode(inventory: Inventory, asking: Asking, version: IpVersion): 
 const isMissing = (requested: readonly string[], enabled: readonly Pool[]) =>
   requested.some((text) => !enabled.some((pool) => isCalled(pool, text)));
 
-function commandFor(code: CauseCode, { pools, snapshot }: Inventory, { host, namespace }: Asking, version: IpVersion) {
+function commandFor(code: CauseCode, inventory: Inventory, asking: Asking, version: IpVersion): string {
+  const { pools, snapshot } = inventory;
+  const { host, namespace } = asking;
   const isBroken = (pool: Pool) => pool.cidr.version === version && isUnreadable(pool);
   const unreadable = code === "UnreadableSelector" ? pools.find(isBroken) : undefined;
   if (unreadable) return editCommand({ kind: "IPPool", name: unreadable.name }, snapshot);
+  const disabled =
+    code === "PoolsClosed" || code === "AskedPoolMissing" ? disabledPool(inventory, asking, version) : undefined;
+  if (disabled) return enableCommand(disabled, snapshot);
   if (code === "NodeNotSelected") return `kubectl get node ${quoted(host)} --show-labels`;
   if (code === "NamespaceNotSelected" && namespace) return `kubectl get namespace ${quoted(namespace)} --show-labels`;
   return "ipamctl show -o wide";
+}
+
+/** Of the pools that were asked for, or of all, the first that only has to be enabled. */
+function disabledPool(inventory: Inventory, asking: Asking, version: IpVersion): Pool | undefined {
+  const asked = requestedPools(inventory, asking, version);
+  return inventory.pools.find((pool) => {
+    const { source, cidr, allowedUses } = pool;
+    const enabled = { ...pool, source: { ...source, spec: { ...source.spec, disabled: false } } };
+    const isWanted = asked.length === 0 || asked.some((text) => isCalled(pool, text));
+    const isForPods = cidr.version === version && allowedUses.includes("Workload");
+    return isWanted && isForPods && source.spec.disabled === true && isEnabled(enabled);
+  });
 }
 
 function isUnreadable({ source }: Pool): boolean {

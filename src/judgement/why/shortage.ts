@@ -1,33 +1,19 @@
 /** Pools are there, and yet there is no address: what holds them all, and which of it can be changed. Pure. */
 
 import type { IPReservation } from "../../api/v3.ts";
-import { freeOrdinals } from "../../ipam/block.ts";
 import { disabledBecause, type Pool } from "../../ipam/pools.ts";
 import { numReservedIPsInCIDR } from "../../ipam/reserved.ts";
 import { selectsNode } from "../../ipam/selection.ts";
 import { utilizationOf } from "../../ipam/utilization.ts";
-import type { IpVersion } from "../../net/address.ts";
 import type { Inventory } from "../inventory.ts";
 import { soundBlocks } from "../inventory.ts";
-import { kubectlName } from "../mend.ts";
-import { nodeOwner } from "../owners.ts";
+import { editCommand } from "../mend.ts";
 import { quoted } from "../shell.ts";
-import type { Asking } from "./asking.ts";
-import type { Moment } from "./causes.ts";
-import type { Cause, CauseCode } from "./codes.ts";
+import { cause, type Found, type Short, some } from "./found.ts";
+import { heldByGoneNodes } from "./gone-nodes.ts";
+import { leaked, leakedInOthers } from "./leaks.ts";
 import { labelled } from "./pools.ts";
 import type { Holding, Room } from "./room.ts";
-
-export interface Short {
-  readonly inventory: Inventory;
-  readonly asking: Asking;
-  readonly version: IpVersion;
-  readonly room: Room;
-  readonly moment: Moment;
-}
-
-type Found = Pick<Cause, "code" | "message" | "command">;
-const cause = (code: CauseCode, message: string, command: string): Found => ({ code, message, command });
 
 /**
  * By Calico's rules, which are the narrower ones: an affinity to another's block counts towards the limit, and at the
@@ -43,14 +29,14 @@ export function shortage(short: Short): Found[] {
   const elsewhereLeaked = atCap ? [] : leakedInOthers(short);
   const onlyOwn = atCap || config.strictAffinity;
   const within = onlyOwn ? room.own : together(room);
-  const mechanism = atCap ? capReached(short) : noRoom(short, within);
   return [
-    ...(atCap ? contradicting(short) : heldByGoneNodes(short)),
+    ...(atCap ? contradicting(short) : []),
     ...leaked(short, within),
     ...elsewhereLeaked,
+    ...(atCap ? [] : heldByGoneNodes(short)),
     ...broken(short),
     ...inOrder(
-      elsewhereLeaked.length > 0 ? undefined : mechanism,
+      elsewhereLeaked.length > 0 ? [] : mechanism(short, within, atCap),
       [cooling(within), reserved(short, atCap)],
       within,
       room,
@@ -59,9 +45,17 @@ export function shortage(short: Short): Found[] {
   ];
 }
 
+/** What keeps the node from more. Where nothing is left to have, lifting a limit alone helps nobody, and comes second. */
+function mechanism(short: Short, within: Holding, atCap: boolean): Found[] {
+  const { config } = short.inventory;
+  const { claimable, others } = short.room;
+  const limits = [...(atCap ? [capReached(short)] : []), ...(config.autoAllocateBlocks ? [] : [noClaim(short)])];
+  return claimable || (!config.strictAffinity && others.free > 0) ? limits : [noRoom(short, within), ...limits];
+}
+
 /** Temporary or wilful shortage is the first cause only where it is most of the matter. */
 function inOrder(
-  mechanism: Found | undefined,
+  mechanisms: readonly Found[],
   others: readonly (Found | undefined)[],
   within: Holding,
   room: Room,
@@ -70,7 +64,7 @@ function inOrder(
   const isMost = ({ code }: Found) =>
     code === "CoolingDown" ? within.cooling * 2 >= within.addresses : room.reservedUnused * 2n >= room.capacity;
   const [most, rest] = [present.filter(isMost), present.filter((found) => !isMost(found))];
-  return [...most, ...(mechanism ? [mechanism] : []), ...rest];
+  return [...most, ...mechanisms, ...rest];
 }
 
 function together({ own, others }: Room): Holding {
@@ -89,25 +83,48 @@ function capReached({ inventory, asking, room }: Short): Found {
   const { cap, config } = inventory;
   const source = config.maxBlocksPerHost > 0 ? "maxBlocksPerHost" : "the default, as maxBlocksPerHost is not set";
   const message = `${asking.host} has ${room.counted} of at most ${cap} blocks (${source}), and no address of them is free`;
-  return cause("BlockCapReached", message, `ipamctl configure --max-blocks-per-host ${cap + 1}`);
+  const strict = config.strictAffinity ? "" : " --strict-affinity true"; // a limit of one's own needs it
+  return cause("BlockCapReached", message, `ipamctl configure${strict} --max-blocks-per-host ${cap + 1}`);
+}
+
+function noClaim({ asking, room }: Short): Found {
+  const own = fullText(room.own.blocks.length);
+  return cause(
+    "NoClaimAllowed",
+    `autoAllocateBlocks is false, and ${asking.host} ${own}`,
+    "ipamctl configure --auto-allocate-blocks true",
+  );
+}
+
+function fullText(blocks: number): string {
+  if (blocks === 0) return "owns no block";
+  return blocks === 1 ? "owns one block, which is full" : `owns ${blocks} blocks, which are full`;
 }
 
 function noRoom({ inventory, asking, room }: Short, { addresses }: Holding): Found {
   const { config } = inventory;
   const pools = poolNames(room.usable);
-  if (!config.autoAllocateBlocks) {
-    const message = `autoAllocateBlocks is false, and ${asking.host}'s ${room.own.blocks.length} blocks are full`;
-    return cause("NoClaimAllowed", message, "ipamctl configure --auto-allocate-blocks true");
-  }
   if (config.strictAffinity && room.others.free > 0) {
-    const own = room.own.blocks.length > 0 ? "may only use its own blocks, which are full" : "owns no block";
     const message =
-      `strictAffinity is true: ${asking.host} ${own}; the ${room.others.free} ` +
+      `strictAffinity is true: ${asking.host} ${fullText(room.own.blocks.length)}; the ${room.others.free} ` +
       `addresses that are free in ${pools} are in blocks of others, and no block is left to claim`;
-    return cause("StrictAffinity", message, "ipamctl top");
+    return cause("StrictAffinity", message, withoutStrictAffinity(inventory));
   }
-  const message = `${pools}: no block is left to claim, and of the ${addresses} addresses in blocks none is free`;
+  const message =
+    addresses === 0
+      ? `${pools}: every block is claimed, and ${asking.host} ${fullText(0)}`
+      : `${pools}: no block is left to claim, and of the ${addresses} addresses in blocks none is free`;
   return cause("PoolExhausted", message, "ipamctl top");
+}
+
+/** Windows nodes need it; a limit of blocks and nodes that claim none do too. */
+function withoutStrictAffinity({ snapshot, config }: Inventory): string {
+  if (snapshot.nodes?.some(({ windows }) => windows)) return "ipamctl top";
+  return [
+    "ipamctl configure --strict-affinity false",
+    ...(config.maxBlocksPerHost > 0 ? ["--max-blocks-per-host 0"] : []),
+    ...(config.autoAllocateBlocks ? [] : ["--auto-allocate-blocks true"]),
+  ].join(" ");
 }
 
 const poolNames = (pools: readonly Pool[]) =>
@@ -122,47 +139,11 @@ function contradicting({ inventory, asking, room }: Short): Found[] {
   return [cause("ContradictingAffinity", message, "ipamctl repair ContradictingAffinity")];
 }
 
-function heldByGoneNodes({ inventory, room, moment }: Short): Found[] {
-  const held = room.others.blocks.filter(
-    (block) => moment.ofGoneNodes.has(block.metadata.name) && freeOrdinals(block, inventory.reserved).length > 0,
-  );
-  if (held.length === 0) return [];
-  const nodes = [...new Set(held.map((block) => nodeOwner(block) ?? ""))];
-  const blocks = some(held.map(({ spec }) => spec.cidr));
-  const message = `${blocks} have room, and their owners are gone: ${some(nodes)}`;
-  return [cause("AffinityOfGoneNode", message, "ipamctl repair AffinityOfGoneNode")];
-}
-
-function leaked({ moment, asking }: Short, { blocks, addresses }: Holding): Found[] {
-  const found = blocks.flatMap(({ metadata }) => moment.leaks.get(metadata.name) ?? []);
-  if (found.length === 0) return [];
-  const message = `${found.length} of the ${addresses} addresses that ${asking.host} could use are leaked: ${some(found)}`;
-  return [cause("LeakedAddress", message, "ipamctl gc --dry-run")];
-}
-
-/**
- * Where affinity is strict, blocks of others of which every address is leaked: once those are released, the blocks are
- * empty, and the node can take them over.
- */
-function leakedInOthers({ inventory, moment, room }: Short): Found[] {
-  const { strictAffinity, autoAllocateBlocks } = inventory.config;
-  if (!strictAffinity || !autoAllocateBlocks) return [];
-  const held = room.others.blocks.filter(({ metadata, spec }) => {
-    const leaks = moment.leaks.get(metadata.name) ?? [];
-    return leaks.length > 0 && leaks.length === spec.allocations.filter((index) => index !== null).length;
-  });
-  if (held.length === 0) return [];
-  const found = held.flatMap(({ metadata }) => moment.leaks.get(metadata.name) ?? []);
-  const message =
-    `${found.length} leaked addresses (${some(found)}) are all that ${held.length} blocks of other nodes hold ` +
-    `(${some(held.map(({ spec }) => spec.cidr))}): the node can claim those once they are empty`;
-  return [cause("LeakedAddress", message, "ipamctl gc --dry-run")];
-}
-
-function broken({ room, asking }: Short): Found[] {
+function broken({ room, asking, moment }: Short): Found[] {
   if (room.broken.length === 0) return [];
   const message = `blocks of ${asking.host} contradict themselves: ${some(room.broken)}`;
-  return [cause("MalformedBlock", message, "ipamctl check")];
+  const commands = room.broken.flatMap((name) => moment.repairs.get(name) ?? []);
+  return [cause("MalformedBlock", message, commands[0] ?? "ipamctl check")];
 }
 
 function cooling({ cooling: count, nextFree }: Holding): Found | undefined {
@@ -183,8 +164,7 @@ function reserved({ inventory, room }: Short, atCap: boolean): Found | undefined
     room.usable.some(({ source }) => numReservedIPsInCIDR(source.spec.cidr, [each]) > 0n);
   const names = snapshot.reservations.filter(isMeant).map(({ metadata }) => metadata.name);
   const message = `${count} addresses would be free, and are reserved by IPReservation ${some(names)}`;
-  const resource = kubectlName("IPReservation", snapshot);
-  return cause("Reserved", message, resource ? `kubectl get ${resource} -o yaml` : "ipamctl show");
+  return cause("Reserved", message, editCommand({ kind: "IPReservation", name: names[0] ?? "" }, snapshot));
 }
 
 /** Pools that have room, and are not for this node. */
@@ -203,11 +183,4 @@ function elsewhere({ inventory, asking, version, room }: Short): Found[] {
       const message = `pool "${name}" (${cidr}) has ${available} free addresses, and does not select ${asking.host}`;
       return cause("NodeNotSelected", message, `kubectl get node ${quoted(asking.host)} --show-labels`);
     });
-}
-
-const SHOWN = 3;
-
-function some(texts: readonly string[]): string {
-  const rest = texts.length - SHOWN;
-  return texts.slice(0, SHOWN).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
 }

@@ -41,8 +41,8 @@ export async function openEndpoints({
   const loop = monitorLoop();
   const probes: Routes = { "/healthz": () => healthReply(loop), "/readyz": () => readyReply(ready) };
   const scrape: Routes = {
-    "/metrics": async ({ headers }) =>
-      (await guard?.admit(headers.authorization)) ?? {
+    "/metrics": async ({ headers, socket }) =>
+      (await guard?.admit(headers.authorization, socket.remoteAddress)) ?? {
         status: 200,
         body: await metrics.text(),
         contentType: metrics.contentType,

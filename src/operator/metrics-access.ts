@@ -4,12 +4,17 @@ import type { Logger } from "pino";
 import type { KubeObject } from "../api/meta.ts";
 import { escapeLine } from "../escape.ts";
 import { isKubeError, type KubeClient, type ResourceType } from "../kube/types.ts";
+import { FairQueue } from "./fair-queue.ts";
 import { errorText } from "./log.ts";
 import type { MakeServer, Reply } from "./probes.ts";
+import { RecentMap } from "./recent-map.ts";
 import { openCertificate } from "./serving-certificate.ts";
 
-/** @returns why the caller is not served; undefined: it is */
-export type Admit = (authorization: string | undefined) => Promise<Reply | undefined>;
+/**
+ * @param source where the caller is: its address
+ * @returns why the caller is not served; undefined: it is
+ */
+export type Admit = (authorization: string | undefined, source?: string) => Promise<Reply | undefined>;
 
 /** What `--metrics-secure` puts before /metrics. */
 export interface ScrapeGuard {
@@ -25,41 +30,95 @@ export async function openScrapeGuard(client: KubeClient, certDir: string, log: 
 export interface MetricsAccessOptions {
   readonly client: Pick<KubeClient, "create">;
   readonly log: Logger;
-  /** Monotonic milliseconds. Default `performance.now`. */
-  readonly now?: () => number;
 }
 
-const KEEP_ALLOWED_MS = 60_000;
+const KEEP_PERMITTED_MS = 60_000;
+/** From this age on an admission that is used is reviewed beside that, so that no scrape waits for a slow API server. */
+const RENEW_AFTER_MS = 20_000;
 const KEEP_REFUSED_MS = 10_000;
-/** So many tokens are remembered, and so many new ones looked at in ten seconds: a flood must not use up the API calls. */
-const MOST_KEPT = 64;
+/** A token that was permitted, and its address, go first for so long. */
+const KNOWN_MS = 2 * 3_600_000;
+const MOST_PERMITTED = 64;
+const MOST_REFUSED = 1024;
 const ASK_TIMEOUT_MS = 4_000;
+/** Of tokens that were never permitted: a flood must not use up the operator's own calls to the API server. */
+const REVIEWS = { places: 8, kept: 2, perSecond: 10, waitingPerSource: 32, waiting: 256, patienceMs: 5_000 } as const;
 
-interface Kept {
-  readonly reply: Promise<Reply | undefined>;
-  until: number;
-}
-
-/** Asks the API server about each token once, and remembers the answer for a while under the token's hash. */
+/** Asks the API server about each token, and remembers the answer for a while under the token's hash. */
 export function createMetricsAccess(options: MetricsAccessOptions): Admit {
-  const { now = () => performance.now() } = options;
-  const kept = new Map<string, Kept>();
-  const review = reviewer(options);
-  return async (authorization) => {
+  const access = new MetricsAccess(reviewer(options));
+  return async (authorization, source = "") => {
     const token = /^Bearer +(\S+)$/i.exec(authorization ?? "")?.[1];
     if (token === undefined) return unauthorized("No bearer token. Send 'Authorization: Bearer TOKEN'.");
-    const askedAt = now();
-    for (const [key, { until }] of kept) if (until <= askedAt) kept.delete(key);
-    const key = createHash("sha256").update(token).digest("base64");
-    const known = kept.get(key);
-    if (known !== undefined) return known.reply;
-    if (kept.size >= MOST_KEPT) return line(429, "Too many different tokens at once; try again in 10 s.");
-    const entry: Kept = { reply: review(token), until: askedAt + KEEP_REFUSED_MS };
-    kept.set(key, entry);
-    const reply = await entry.reply;
-    if (reply === undefined) entry.until = askedAt + KEEP_ALLOWED_MS;
-    return reply;
+    return access.replyTo(token, source);
   };
+}
+
+type Verdict = Reply | undefined;
+
+/** Tokens that were permitted, that were refused, and that are being reviewed have each their own bound. */
+class MetricsAccess {
+  readonly #review: (token: string) => Promise<Verdict>;
+  readonly #permitted = new RecentMap<number>(MOST_PERMITTED, KNOWN_MS);
+  readonly #permittedSources = new RecentMap<true>(MOST_PERMITTED, KNOWN_MS);
+  readonly #refused = new RecentMap<Verdict>(MOST_REFUSED, KEEP_REFUSED_MS);
+  readonly #reviews = new Map<string, Promise<Verdict>>();
+  readonly #queue = new FairQueue(REVIEWS, (source) => this.#permittedSources.get(source) !== undefined);
+
+  constructor(review: (token: string) => Promise<Verdict>) {
+    this.#review = review;
+  }
+
+  async replyTo(token: string, source: string): Promise<Verdict> {
+    const key = createHash("sha256").update(token).digest("base64");
+    const permittedAt = this.#permitted.get(key);
+    if (permittedAt === undefined)
+      return this.#refused.get(key) ?? this.#once(key, () => this.#unknown(key, token, source));
+    const age = performance.now() - permittedAt;
+    if (age < RENEW_AFTER_MS) return undefined;
+    // Tokens that were permitted do not wait among strangers; there are few of them.
+    const renewed = this.#once(key, () => this.#reviewed(key, token, source));
+    return age < KEEP_PERMITTED_MS ? undefined : renewed;
+  }
+
+  /** Callers at the same time share one review, which never rejects. */
+  #once(key: string, review: () => Promise<Verdict>): Promise<Verdict> {
+    const known = this.#reviews.get(key);
+    if (known !== undefined) return known;
+    const begun = review().finally(() => this.#reviews.delete(key));
+    this.#reviews.set(key, begun);
+    return begun;
+  }
+
+  async #unknown(key: string, token: string, source: string): Promise<Verdict> {
+    const work = async () => ({ verdict: await this.#reviewed(key, token, source) });
+    const answer = await this.#queue.run({ source, first: isInDate(token), work });
+    return answer === undefined ? line(429, "Too many new tokens at once; try again in 10 s.") : answer.verdict;
+  }
+
+  async #reviewed(key: string, token: string, source: string): Promise<Verdict> {
+    const verdict = await this.#review(token);
+    if (verdict === undefined) {
+      this.#permitted.set(key, performance.now());
+      this.#permittedSources.set(source, true);
+    } else if (verdict.status !== 503) {
+      this.#permitted.delete(key);
+      this.#refused.set(key, verdict);
+    } else if (this.#permitted.get(key) === undefined) this.#refused.set(key, verdict);
+    return verdict;
+  }
+}
+
+/** A JSON Web Token that is not over yet, as those of ServiceAccounts are: worth a review before anything else. */
+function isInDate(token: string): boolean {
+  const [, claims, signature] = token.split(".");
+  if (!claims || !signature) return false;
+  try {
+    const { exp } = JSON.parse(Buffer.from(claims, "base64url").toString()) as { exp?: number };
+    return exp !== undefined && exp * 1000 > Date.now();
+  } catch {
+    return false;
+  }
 }
 
 /** Never rejects: without an answer nobody is served, and the reason is logged once. */

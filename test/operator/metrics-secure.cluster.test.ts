@@ -109,6 +109,16 @@ describe("who is served", () => {
     expect(body).toContain(line);
   });
 
+  test("a flood of refused tokens keeps nobody out: neither who was served before, nor a token that is new", async () => {
+    const newcomer = await cluster.serviceAccountToken("monitoring", "newcomer", { create: true });
+    await bind("newcomer");
+    const flood = Promise.all(Array.from({ length: 150 }, (_, index) => scrape(`junk-${index}`)));
+    const served = await Promise.all([scrape(newcomer), scrape(scraper)]);
+    expect(served.map(({ status }) => status)).toEqual([200, 200]);
+    const refused = new Set((await flood).map(({ status }) => status));
+    expect([...refused].filter((status) => status !== 401 && status !== 429)).toEqual([]);
+  });
+
   test("nobody over plain HTTP", async () => {
     await expect(operator.metrics()).rejects.toThrow("fetch failed");
   });

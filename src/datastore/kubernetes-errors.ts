@@ -17,6 +17,7 @@ const CODES: Readonly<Record<KubeErrorCode, DatastoreErrorCode>> = {
   ServerError: "Unavailable",
   Unavailable: "Unavailable",
   Timeout: "Unavailable",
+  TooLarge: "Unavailable",
 };
 
 /** The datastore's error for a failed call; what is neither the server's nor a conversion's stays as it is. */

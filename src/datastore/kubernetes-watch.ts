@@ -40,6 +40,7 @@ export async function* watchRows<K extends Kind>(options: RowWatch<K>): AsyncGen
         from = revisionAfter(event);
       }
     } catch (error) {
+      if (isKubeError(error, "TooLarge")) openedAt = Number.POSITIVE_INFINITY; // the next watch may bring it again
       from = resumeAfter(error, from, options);
     }
     isCut = true;
@@ -58,7 +59,7 @@ async function checkResuming<K extends Kind>({ codec, mayResume }: RowWatch<K>, 
 /** Where to go on from after a failure; undefined: from a new list, which needs that the watch began with one. */
 function resumeAfter(error: unknown, from: string | undefined, { signal, revision }: WatchOptions): string | undefined {
   if (signal.aborted || isKubeError(error, ...PASSING)) return from;
-  if (isKubeError(error, "Expired") && revision === undefined) return undefined;
+  if (isKubeError(error, "Expired", "TooLarge") && revision === undefined) return undefined;
   throw error;
 }
 

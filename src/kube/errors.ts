@@ -3,6 +3,7 @@
  * bodies or credentials.
  */
 import { parseJson } from "./json.ts";
+import { LARGEST_OBJECT, LARGEST_PAGE, sizeText } from "./limits.ts";
 import { KubeError, type KubeErrorCode } from "./types.ts";
 
 /** The body of a failed call, and of a watch's ERROR event. */
@@ -64,6 +65,23 @@ export function connectionError(action: string, server: string, cause: unknown, 
 export function deadlineError(action: string, timeoutMs: number, outcomeUnknown: boolean): KubeError {
   const message = `cannot ${action}: no answer within ${timeoutMs / 1000} s`;
   return new KubeError("Timeout", message + (outcomeUnknown ? OUTCOME_UNKNOWN : ""));
+}
+
+/** The error of an answer that is not read to its end. A write was then carried out, or not. */
+export function tooLargeError(action: string, server: string, limit: number, outcomeUnknown: boolean): KubeError {
+  const message = `cannot ${action}: the answer of ${server} is larger than ${limitText(limit)}`;
+  return new KubeError("TooLarge", message + (outcomeUnknown ? OUTCOME_UNKNOWN : ""));
+}
+
+/** The error of one change in a watch that is not read to its end. */
+export function changeTooLargeError(action: string, server: string): KubeError {
+  const message = `cannot ${action}: ${server} sent a change of more than ${limitText(LARGEST_OBJECT)}`;
+  return new KubeError("TooLarge", message);
+}
+
+function limitText(limit: number): string {
+  const what = limit === LARGEST_PAGE ? "a page of a list" : "one object";
+  return `${sizeText(limit)}, the limit for ${what}: check what answers at this address`;
 }
 
 function codeOf(status: number, reason: string | undefined): KubeErrorCode {

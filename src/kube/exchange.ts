@@ -1,8 +1,10 @@
 /** One HTTP exchange with the API server: credentials, a connection, the request, the metrics of it. No retries here. */
 import type { Dispatcher } from "undici";
+import { textWithin } from "./bounded.ts";
 import { Connections, type Use } from "./connections.ts";
 import type { Credentials } from "./credentials.ts";
 import { responseError } from "./errors.ts";
+import { LARGEST_REFUSAL } from "./limits.ts";
 import type { KubeError } from "./types.ts";
 
 export interface HttpRequest {
@@ -92,7 +94,7 @@ export function header(response: Dispatcher.ResponseData, name: string): string 
 
 /** Reads the body of an answer that is not a success and makes the error of it. */
 export async function refusal(action: string, response: Dispatcher.ResponseData): Promise<KubeError> {
-  const body = await response.body.text();
+  const body = (await textWithin(response.body, LARGEST_REFUSAL)) ?? "";
   return responseError(action, { status: response.statusCode, body, retryAfter: header(response, "retry-after") });
 }
 

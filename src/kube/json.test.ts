@@ -130,6 +130,25 @@ describe("parseJson", () => {
   });
 });
 
+/** What a hostile server sends: each takes the time that its size needs, and ends in an error that callers expect. */
+describe("parseJson of hostile text", () => {
+  it("refuses a string without end", () => {
+    expect(() => parseJson(`[1767323045678900000,"${'\\"'.repeat(500_000)}`)).toThrow(SyntaxError);
+    expect(() => parseJson(`[1767323045678900000,"${'\\"'.repeat(500_000)}\\`)).toThrow(SyntaxError);
+  });
+
+  it("refuses what is nested too deeply", () => {
+    const nested = (item: string) => `${`[${item},`.repeat(100_000)}1${"]".repeat(100_000)}`;
+    expect(() => parseJson(nested("1767323045678900000"))).toThrow(/nested too deeply/);
+    expect(() => parseJson(nested('"\uf8ff",1767323045678900000'))).toThrow(/nested too deeply/);
+  });
+
+  it("reads an integer of millions of digits as JSON.parse does", () => {
+    expect(parseJson(`[${"1".repeat(10_000_000)}]`)).toEqual([Number.POSITIVE_INFINITY]);
+    expect(parseJson(`["\uf8ff",${"1".repeat(10_000_000)}]`)).toEqual(["\uf8ff", Number.POSITIVE_INFINITY]);
+  });
+});
+
 describe("printJson", () => {
   it("is undone by parseJson", () => {
     fc.assert(

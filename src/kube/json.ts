@@ -8,9 +8,14 @@ const SENTINEL = "\uF8FFint:";
 const SENTINEL_IN_TEXT = /\uF8FF|\\uf8ff/i;
 const LONG_DIGITS = /\d{16}/;
 
-/** Strings, passed over whole, and long integers that are neither part of a longer number nor (malformed) a key. */
-const TOKEN = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"|(?<![\d.eE+]|[eE]-)(-?[1-9]\d{15,})(?![\d.eE]|\s*:)/g;
+/**
+ * Strings, passed over whole, and long integers that are neither part of a longer number nor (malformed) a key. A string
+ * without end is passed over, too: looked at again from each quotation mark in it, it would take quadratic time.
+ */
+const TOKEN = /"[^"\\]*(?:\\[\s\S][^"\\]*)*(?:"|\\?$)|(?<![\d.eE+]|[eE]-)(-?[1-9]\d{15,})(?![\d.eE]|\s*:)/g;
 const INTEGER = /^-?\d+$/;
+/** An integer of more digits is read as JSON.parse has it: no field holds more than 64 bits, and a bigint takes its time. */
+const MOST_DIGITS = 400;
 
 // TypeScript's es2024 library does not know the source text access that Node has.
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
@@ -22,6 +27,15 @@ const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
  * @throws SyntaxError
  */
 export function parseJson(text: string): unknown {
+  try {
+    return parseLosslessly(text);
+  } catch (error) {
+    if (error instanceof RangeError) throw new SyntaxError("nested too deeply", { cause: error });
+    throw error;
+  }
+}
+
+function parseLosslessly(text: string): unknown {
   if (!LONG_DIGITS.test(text)) return JSON.parse(text);
   if (SENTINEL_IN_TEXT.test(text)) return parseJsonByReviver(text);
   const quoted = quoteIntegers(text);
@@ -52,7 +66,7 @@ function quoteIntegers(text: string): string | undefined {
 
 function exact(integer: string): number | bigint {
   const value = Number(integer);
-  return Number.isSafeInteger(value) ? value : BigInt(integer);
+  return Number.isSafeInteger(value) || integer.length > MOST_DIGITS ? value : BigInt(integer);
 }
 
 /** Puts the integers back in place. `__proto__` is an own property after JSON.parse, and assigning keeps it one. */

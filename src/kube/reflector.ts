@@ -73,6 +73,9 @@ const RESTORED = "etcd was restored from a backup, so all is listed again";
 /** Failures after which the revision we hold is still good; after any other the collection is listed anew. */
 const RESUMABLE = ["Unavailable", "Timeout", "TooManyRequests", "Unauthorized", "Forbidden"] as const;
 
+/** Answers that the next watch may bring again: they are never followed at once. */
+const UNUSABLE = ["TooLarge", "ServerError"] as const;
+
 class CollectionReflector<T extends KubeObject> implements Reflector<T> {
   readonly store = new ObjectStore<T>();
   readonly #options: ReflectorOptions<T>;
@@ -83,6 +86,8 @@ class CollectionReflector<T extends KubeObject> implements Reflector<T> {
   #version: string | undefined;
   /** What is held was read from a store that is no more. */
   #isPast = false;
+  /** The last watch ended in an answer that cannot be used, and nothing was taken since. */
+  #isUnusable = false;
   #round = new AbortController();
   #started = false;
 
@@ -129,7 +134,7 @@ class CollectionReflector<T extends KubeObject> implements Reflector<T> {
     let healthy: NodeJS.Timeout | undefined;
     const works = () => {
       stood = true;
-      this.#backoff.reset();
+      if (!this.#isUnusable) this.#backoff.reset();
       this.#setState({ lastError: undefined });
     };
     try {
@@ -138,6 +143,8 @@ class CollectionReflector<T extends KubeObject> implements Reflector<T> {
       healthy = setTimeout(works, this.#options.healthyAfterMs ?? 1000);
       await this.#watch(this.#version, signal);
     } catch (error) {
+      this.#isUnusable ||= isKubeError(error, ...UNUSABLE);
+      stood &&= !isKubeError(error, ...UNUSABLE);
       if (!signal.aborted) this.#failed(error, stood);
     } finally {
       clearTimeout(healthy);
@@ -188,6 +195,7 @@ class CollectionReflector<T extends KubeObject> implements Reflector<T> {
 
   /** Applies one event and returns the revision it brings the store to. */
   #take(event: KubeWatchEvent<T>): string | undefined {
+    this.#isUnusable = false;
     this.#setState({ lastActivity: Date.now() });
     if (event.type === "BOOKMARK") return event.resourceVersion;
     const { transform = (object: T) => object } = this.#options;

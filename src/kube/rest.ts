@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { KubeObject } from "../api/meta.ts";
 import { type CredentialsOptions, loadCredentials } from "./credentials.ts";
 import { parseJson, printJson } from "./json.ts";
+import { LARGEST_PAGE } from "./limits.ts";
 import { actionText, collectionPath, objectPath, withQuery } from "./paths.ts";
 import { type Answer, type Call, createTransport, type Transport, type TransportOptions } from "./transport.ts";
 import {
@@ -73,11 +74,15 @@ class RestClient implements KubeClient {
     type: ResourceType,
     options: KubeListOptions & Transform<T, R> = {},
   ): Promise<KubeList<R>> {
-    try {
-      return await this.#pages(type, options);
-    } catch (error) {
-      if (!isKubeError(error, "Expired")) throw error;
-      return this.#pages(type, options); // the continue token has expired: once more from the start
+    let { limit = PAGE } = options;
+    for (let expired = 0; ; ) {
+      try {
+        return await this.#pages(type, { ...options, limit });
+      } catch (error) {
+        // The continue token has expired, or the objects are large: from the start, the latter in smaller pages.
+        if (isKubeError(error, "TooLarge") && limit > 1) limit = Math.ceil(limit / 10);
+        else if (!isKubeError(error, "Expired") || expired++ > 0) throw error;
+      }
     }
   }
 
@@ -176,7 +181,7 @@ class RestClient implements KubeClient {
   }
 
   #page<T>(type: ResourceType, options: KubeListOptions, token: string | undefined): Promise<ListBody<T>> {
-    const { labelSelector, fieldSelector, limit = PAGE, metadataOnly } = options;
+    const { labelSelector, fieldSelector, limit, metadataOnly } = options;
     const path = withQuery(collectionPath(type, options.namespace), {
       labelSelector,
       fieldSelector,
@@ -184,7 +189,8 @@ class RestClient implements KubeClient {
       continue: token,
     });
     const headers = { accept: metadataOnly ? `application/json;${METADATA_LIST}` : "application/json" };
-    return this.#call({ method: "GET", path, action: actionText("list", type), repeat: "read", headers }, options);
+    const action = actionText("list", type);
+    return this.#call({ method: "GET", path, action, repeat: "read", headers, largest: LARGEST_PAGE }, options);
   }
 
   async #call<T>(call: Call, { signal, timeoutMs }: RequestOptions): Promise<T> {

@@ -3,10 +3,12 @@
  * without knowing.
  */
 import { sleep } from "./backoff.ts";
+import { textWithin } from "./bounded.ts";
 import { surelyNotSent } from "./connections.ts";
 import type { Credentials } from "./credentials.ts";
-import { connectionError, deadlineError } from "./errors.ts";
+import { connectionError, deadlineError, tooLargeError } from "./errors.ts";
 import { Exchange, type ExchangeOptions, type HttpRequest, header, refusal, succeeded } from "./exchange.ts";
+import { LARGEST_OBJECT } from "./limits.ts";
 import { createRateLimiter, type RateLimiter } from "./rate-limit.ts";
 import { mayRepeat, pauseMs, type Repeat } from "./retry-policy.ts";
 import { isKubeError, type KubeError } from "./types.ts";
@@ -23,6 +25,8 @@ export interface Call extends HttpRequest {
   readonly repeat: Repeat;
   readonly signal?: AbortSignal | undefined;
   readonly timeoutMs?: number | undefined;
+  /** Most bytes of an answer. Default: those of one object. */
+  readonly largest?: number | undefined;
 }
 
 export interface WatchCall extends HttpRequest {
@@ -118,9 +122,12 @@ class HttpTransport implements Transport {
     try {
       const response = await this.#exchange.send("calls", call, signal);
       if (!succeeded(response)) return { error: await refusal(call.action, response), notSent: false };
-      return { text: await response.body.text(), contentType: header(response, "content-type") ?? "" };
+      const { largest = LARGEST_OBJECT } = call;
+      const text = await textWithin(response.body, largest);
+      if (text === undefined) throw tooLargeError(call.action, this.server, largest, call.repeat !== "read");
+      return { text, contentType: header(response, "content-type") ?? "" };
     } catch (error) {
-      if (isKubeError(error)) throw error; // no credentials to be had: nothing was sent
+      if (isKubeError(error)) throw error; // no credentials to be had, or too much of an answer: the same would come again
       const notSent = surelyNotSent(error);
       const outcomeUnknown = !notSent && call.repeat !== "read";
       return { error: connectionError(call.action, this.server, error, outcomeUnknown), notSent };

@@ -97,9 +97,13 @@ export type KubeErrorCode =
   | "TooManyRequests"
   | "ServerError"
   | "Unavailable"
-  | "Timeout";
+  | "Timeout"
+  | "TooLarge";
 
-/** A failed call. `Unavailable`: no answer (connection refused, reset); the outcome of a write is then unknown. */
+/**
+ * A failed call. `Unavailable`: no answer (connection refused, reset); the outcome of a write is then unknown. `TooLarge`:
+ * the answer is larger than what is read of one.
+ */
 export class KubeError extends Error {
   override readonly name = "KubeError";
   readonly code: KubeErrorCode;

@@ -19,7 +19,7 @@ async function linesOf(text: string, cuts: readonly number[] = []): Promise<stri
       bytes,
       cuts.map((cut) => cut % (bytes.length + 1)),
     ),
-    "watch ippools",
+    { action: "watch ippools", server: "https://10.0.0.1:6443" },
   )) {
     lines.push(line);
   }

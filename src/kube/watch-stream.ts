@@ -1,23 +1,33 @@
 /** The body of a watch, taken apart: bytes to lines to events. Nothing is dropped in silence: what cannot be read ends the watch. */
 import type { KubeObject } from "../api/meta.ts";
-import { type Status, statusError } from "./errors.ts";
+import { LineSplitter, LineTooLong } from "./bounded.ts";
+import { changeTooLargeError, type Status, statusError } from "./errors.ts";
 import { parseJson } from "./json.ts";
+import { LARGEST_OBJECT } from "./limits.ts";
 import { KubeError, type KubeWatchEvent } from "./types.ts";
+
+/** What is watched, and of which server: for messages. */
+export interface WatchSource {
+  readonly action: string;
+  readonly server: string;
+}
 
 /**
  * Splits chunks at newlines; a chunk may end anywhere, also inside a character.
- * @throws KubeError Unavailable when the stream ends inside a line: what was on it is lost
+ * @throws KubeError TooLarge for a line that is no object of an API server; Unavailable when the stream ends inside a line:
+ * what was on it is lost
  */
-export async function* splitLines(chunks: AsyncIterable<Uint8Array>, action: string): AsyncGenerator<string> {
-  const decoder = new TextDecoder();
-  let rest = "";
+export async function* splitLines(chunks: AsyncIterable<Uint8Array>, source: WatchSource): AsyncGenerator<string> {
+  const lines = new LineSplitter(LARGEST_OBJECT);
   for await (const chunk of chunks) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = lines.pop()!;
-    for (const line of lines) if (line.trim() !== "") yield line;
+    try {
+      for (const line of lines.push(chunk)) if (line.trim() !== "") yield line;
+    } catch (error) {
+      throw error instanceof LineTooLong ? changeTooLargeError(source.action, source.server) : error;
+    }
   }
-  if ((rest + decoder.decode()).trim() !== "") {
-    throw new KubeError("Unavailable", `cannot ${action}: the connection was cut in the middle of a change`);
+  if (lines.end().trim() !== "") {
+    throw new KubeError("Unavailable", `cannot ${source.action}: the connection was cut in the middle of a change`);
   }
 }
 

@@ -24,7 +24,8 @@ export async function* watchCollection<T extends KubeObject>(
   const headers = { accept: options.metadataOnly ? METADATA : "application/json" };
   try {
     const body = await transport.stream({ method: "GET", path: watchPath(type, options), action, headers, signal });
-    for await (const line of splitLines(idle.watched(body), action)) yield watchEvent<T>(line, action);
+    for await (const line of splitLines(idle.watched(body), { action, server: transport.server }))
+      yield watchEvent<T>(line, action);
   } catch (error) {
     signal.throwIfAborted();
     throw isKubeError(error) ? error : connectionError(action, transport.server, error, false);

@@ -155,6 +155,22 @@ test("a watch that stood is followed at once and starts the backoff anew", async
   expect(at.slice(1).map((each, index) => each - at[index]!)).toEqual([800, 1600, 2000, 800]);
 });
 
+test.each([
+  ["too large", new KubeError("TooLarge", "a change of more than 16 MiB")],
+  ["unreadable", new KubeError("ServerError", "not a watch event")],
+])(
+  "a change that is %s again and again is listed with growing pauses, also where the watch stood before",
+  async (_, error) => {
+    const script = scripted([listed("5")], [watching([], 2000, error)]);
+    const { reflector } = started(script);
+    await pass(60_000);
+    const lists = script.calls.filter(({ what }) => what === "list").map(({ at }) => at);
+    const gaps = lists.slice(1).map((at, index) => at - lists[index]!);
+    expect(gaps.slice(0, 5)).toEqual([2800, 3600, 5200, 8400, 14_800]);
+    expect(reflector.state.synced).toBe(true);
+  },
+);
+
 test("what cannot be listed is shown in the state and tried again until it can", async () => {
   const forbidden = new KubeError("Forbidden", "may not list");
   const refused: List = () => Promise.reject(forbidden);

@@ -121,7 +121,7 @@ async function main(): Promise<void> {
   await rm(dist, { recursive: true, force: true });
   compile();
   await bundlePrograms(dist);
-  console.log("dist/: library, ipam-operator, ipamctl");
+  console.error("dist/: library, ipam-operator, ipamctl"); // `npm pack --json` owns stdout
 }
 
 if (process.argv[1] === import.meta.filename) await main();

@@ -4,7 +4,7 @@
  */
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
 import { DatastoreError, type DatastoreErrorCode } from "./datastore.ts";
 
 export type Database = DatabaseSync;
@@ -39,7 +39,7 @@ const SCHEMA = `
 export function openDatabase(path: string): Database {
   return explained(path, () => {
     if (path !== ":memory:") mkdirSync(dirname(path), { recursive: true });
-    const database = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+    const database = new (loadSqlite().DatabaseSync)(path, { timeout: BUSY_TIMEOUT_MS });
     try {
       prepare(database, path);
     } catch (error) {
@@ -48,6 +48,17 @@ export function openDatabase(path: string): Database {
     }
     return database;
   });
+}
+
+/** Node 22 warns on stderr when SQLite is first loaded. What is used here is the same in every supported Node. */
+function loadSqlite(): typeof import("node:sqlite") {
+  const { emitWarning } = process;
+  process.emitWarning = () => {};
+  try {
+    return process.getBuiltinModule("node:sqlite");
+  } finally {
+    process.emitWarning = emitWarning;
+  }
 }
 
 /** Runs `work` in one transaction that no other writer can come between. */

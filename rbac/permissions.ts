@@ -86,8 +86,9 @@ const followConfig: Grant = {
   verbs: READ,
   why: "Follows the configuration, or reads it before each allocation; never writes it.",
 };
+const MIGRATIONS = [{ group: "migration.projectcalico.org", resource: "datastoremigrations" }];
 const findData: Grant = {
-  on: [{ group: "migration.projectcalico.org", resource: "datastoremigrations" }],
+  on: MIGRATIONS,
   verbs: ["list"],
   why: "A finished migration decides which API group holds the data.",
 };
@@ -168,7 +169,11 @@ export const permissions: Readonly<Record<Role, readonly Grant[]>> = {
       verbs: ["list", "watch"],
       why: "Leaves a cluster alone whose addresses Calico does not manage.",
     },
-    findData,
+    {
+      on: MIGRATIONS,
+      verbs: ["list", "watch"],
+      why: "Follows Calico's data to v3 when a migration has finished.",
+    },
     {
       on: RBAC,
       verbs: ["list", "watch", "create"],

@@ -81,14 +81,14 @@ const cases: Record<string, Case> = {
     changes: {},
     says: /waiting to create the configuration with ipCooldownSeconds: 60$/,
   },
-  "says while v1 is locked what a migration to v3 asks for": {
+  "says while v1 is locked, and was set by hand, what a migration to v3 asks for": {
     installation: anInstallation({ ipCooldownSeconds: 60 }),
     surroundings: theSurroundings({
       datastoreLocked: true,
-      datastore: { apiGroup: "crd.projectcalico.org/v1", chosenBy: "Discovery" },
+      datastore: { apiGroup: "crd.projectcalico.org/v1", chosenBy: "Flag: --datastore v1" },
     }),
     reason: "DatastoreLocked",
-    says: /ipCooldownSeconds: 60\. If Calico's data has moved to projectcalico\.org\/v3, restart the operator$/,
+    says: /ipCooldownSeconds: 60\. If Calico's data has moved to projectcalico\.org\/v3, start the operator without the setting \(Flag: --datastore v1\)$/,
   },
   "touches nothing in Paused, not even where it could not read": {
     installation: anInstallation({ maxBlocksPerHost: 9 }, { policy: "Paused" }),

@@ -112,9 +112,11 @@ const locked: Check = ({ installation, stored, surroundings }) => {
   );
 };
 
-/** A migration leaves v1 locked for ever, and the group was chosen before it. */
-const afterMigration = ({ datastore }: Surroundings): string =>
-  datastore.apiGroup === apiGroups.v1 ? `. If Calico's data has moved to ${apiGroups.v3}, restart the operator` : "";
+/** A finished migration leaves v1 locked for ever; a group that was set by hand is not followed by the operator. */
+const afterMigration = ({ datastore: { apiGroup, chosenBy } }: Surroundings): string =>
+  apiGroup === apiGroups.v1 && chosenBy.startsWith("Flag")
+    ? `. If Calico's data has moved to ${apiGroups.v3}, start the operator without the setting (${chosenBy})`
+    : "";
 
 const ownedByOther: Check = ({ installation, stored, surroundings }) => {
   const found = differences(installation, stored?.spec);

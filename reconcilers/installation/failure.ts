@@ -1,6 +1,7 @@
 /** What a failed call means for the user: a reason and a sentence that says what to do. */
 import { installAdvice } from "../../src/api/crd-advice.ts";
 import { isDatastoreError } from "../../src/datastore/datastore.ts";
+import { isMoved } from "../../src/datastore/moved.ts";
 import { IpamError } from "../../src/ipam/errors.ts";
 import type { Outcome } from "./reasons.ts";
 import { configurationOf, type Surroundings } from "./surroundings.ts";
@@ -36,6 +37,7 @@ export function outcomeOfFailure(error: unknown, surroundings: Surroundings): Ou
     return { reason: "Forbidden", message: `${error.message}. Apply the operator's role (rbac/operator.yaml)` };
   }
   if (isDatastoreError(error, "NotServed")) {
+    if (isMoved(error)) return { reason: "APINotInstalled", message: error.message };
     return {
       reason: "APINotInstalled",
       message: `${datastore.apiGroup} is not served. Install its CRDs: ${installAdvice(versionOf(datastore.apiGroup))}. Asked again every 30 s`,

@@ -9,6 +9,7 @@ import { connect } from "../kube/rest.ts";
 import type { KubeClient } from "../kube/types.ts";
 import { chooseApiGroup } from "./api-group.ts";
 import { connectKubernetes } from "./connect.ts";
+import { openKubernetes } from "./kubernetes.ts";
 
 const V1 = { flavour: "v1", apiGroup: "crd.projectcalico.org/v1" };
 const V3 = { flavour: "v3", apiGroup: "projectcalico.org/v3" };
@@ -93,6 +94,44 @@ describe("discovery", () => {
     await serve("both");
     await served("projectcalico.org", "v3", "ipamconfigurations", true);
     expect(await chooseApiGroup(client)).toMatchObject({ ...V1, chosenBy: expect.stringMatching(/^Discovery: both/) });
+  });
+
+  test("both, and v3 by Calico's API server, which serves no blocks: v1", async () => {
+    const names = ["ipamconfigurations", "ippools", "blockaffinities"];
+    const resources = names.map((name) => ({ name, singularName: "", namespaced: false, kind: name, verbs: [] }));
+    const body = { kind: "APIResourceList", apiVersion: "v1", groupVersion: "projectcalico.org/v3", resources };
+    proxy.fail({ path: /^\/apis\/projectcalico.org\/v3$/ }, { status: 200, body, times: 1 });
+    expect(await chooseApiGroup(client)).toMatchObject({ ...V1, chosenBy: expect.stringMatching(/API server/) });
+  });
+
+  test("TRY-10: both, and only v3 holds data: v3; both hold data: v1; the reason has both counts", async () => {
+    const pool = (name: string, cidr: string) => ({
+      apiVersion: "projectcalico.org/v3" as const,
+      kind: "IPPool" as const,
+      metadata: { name },
+      spec: { cidr },
+    });
+    const [v1, v3] = [openKubernetes({ client, flavour: "v1" }), openKubernetes({ client, flavour: "v3" })];
+    const made = [await v3.create(pool("a", "10.0.0.0/16")), await v3.create(pool("b", "10.1.0.0/16"))];
+    expect(await chooseApiGroup(client)).toMatchObject({
+      ...V3,
+      chosenBy: expect.stringMatching(/v1 holds 0 blocks and 0 pools, projectcalico.org\/v3 0 blocks and 2 pools$/),
+    });
+    const forbidden = { status: 403, times: Number.POSITIVE_INFINITY };
+    proxy.fail({ path: "/projectcalico.org/v3/ippools" }, forbidden);
+    await expect(chooseApiGroup(client)).rejects.toMatchObject({ code: "Unauthorized" });
+    const old = await v1.create(pool("a", "10.0.0.0/16"));
+    expect(await chooseApiGroup(client)).toMatchObject({
+      ...V1,
+      chosenBy: expect.stringMatching(/v3 may not be listed$/),
+    });
+    proxy.clear();
+    expect(await chooseApiGroup(client)).toMatchObject({
+      ...V1,
+      chosenBy: expect.stringMatching(/v1 holds 0 blocks and 1 pool, projectcalico.org\/v3 0 blocks and 2 pools$/),
+    });
+    await v1.delete(old);
+    for (const each of made) await v3.delete(each);
   });
 
   test.each([

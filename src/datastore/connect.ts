@@ -13,7 +13,7 @@ export interface ConnectOptions {
   readonly context?: string;
   /** Use the ServiceAccount of this pod. */
   readonly inCluster?: boolean;
-  /** API group of the data. Default `auto`: CALICO_API_GROUP, a completed migration, then what is served. */
+  /** API group of the data. Default `auto`: CALICO_API_GROUP, a finished migration, then what is served and holds data. */
   readonly apiGroup?: "auto" | Flavour;
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Installation } from "../api/installation.ts";
 import type { KubeObject } from "../api/meta.ts";
+import { installationResource, type Resource } from "../api/resources.ts";
 import { type Glance, glance, named } from "../kube/glance.ts";
 import type { KubeClient, WriteOptions } from "../kube/types.ts";
 import {
@@ -26,6 +27,7 @@ import { apiGroups, type Codec, codecOf, type Flavour } from "./flavours.ts";
 import { datastoreError } from "./kubernetes-errors.ts";
 import { clusterNodes } from "./kubernetes-nodes.ts";
 import { watchRows } from "./kubernetes-watch.ts";
+import { withMove } from "./moved.ts";
 import { byName, isMarked, isMarkedKind, marked, revisionOf, withOwnLabels } from "./rows.ts";
 import { patchStatus } from "./status-patch.ts";
 
@@ -144,7 +146,7 @@ class KubernetesDatastore implements Datastore {
     try {
       yield* watchRows({ client: this.#client, codec, ...options });
     } catch (error) {
-      if (!options.signal.aborted) throw datastoreError(error, codec.resource, "");
+      if (!options.signal.aborted) throw await this.#failure(error, codec.resource, "");
     }
   }
 
@@ -174,8 +176,13 @@ class KubernetesDatastore implements Datastore {
     try {
       return await call(codec);
     } catch (error) {
-      throw datastoreError(error, codec.resource, name);
+      throw await this.#failure(error, codec.resource, name);
     }
+  }
+
+  async #failure(cause: unknown, resource: Resource, name: string): Promise<unknown> {
+    const error = datastoreError(cause, resource, name);
+    return resource === installationResource ? error : withMove(error, this.#options.flavour, this.#client);
   }
 }
 

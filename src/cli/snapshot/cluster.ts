@@ -8,6 +8,7 @@ import type { IPAMBlock, IpamKind, V3 } from "../../api/v3.ts";
 import { isDatastoreError } from "../../datastore/datastore.ts";
 import { apiGroups, codecOf, type Flavour } from "../../datastore/flavours.ts";
 import { datastoreError } from "../../datastore/kubernetes-errors.ts";
+import { withMove } from "../../datastore/moved.ts";
 import type { VmFacts } from "../../judgement/facts.ts";
 import type { Malformed, Snapshot, Unread } from "../../judgement/snapshot.ts";
 import type { KubeClient, KubeListOptions, ResourceType } from "../../kube/types.ts";
@@ -102,8 +103,13 @@ export class Reading {
 
   /** All objects of an IPAM kind, also those marked as deleted, by name. */
   async kind<K extends IpamKind>(kind: K): Promise<V3<K>[]> {
-    const { resource, read } = codecOf(this.#source.flavour, kind);
-    return (await this.list(resource, (wire) => lean<K>(read(wire)))).sort(byName);
+    const { flavour, client } = this.#source;
+    const { resource, read } = codecOf(flavour, kind);
+    try {
+      return (await this.list(resource, (wire) => lean<K>(read(wire)))).sort(byName);
+    } catch (error) {
+      throw await withMove(error, flavour, client);
+    }
   }
 
   /** What `read` makes of each object. One that it cannot read is named, and hides no other. */

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { installationResource, resources } from "../../api/resources.ts";
 import { DatastoreError } from "../../datastore/datastore.ts";
 import { KubeError } from "../../kube/types.ts";
-import { blockedBy, notInstalled } from "./blocked.ts";
+import { blockedBy, groupGone, notInstalled } from "./blocked.ts";
 
 const nodes = { group: "", version: "v1", plural: "nodes", kind: "Node" };
 
@@ -46,3 +46,15 @@ test("a missing kind names the file to apply", () => {
   );
   expect(notInstalled(resources.IPAMConfiguration.v3).message).toMatch(/crds\/v3\/ \(.*, or install Calico's own$/);
 });
+
+test.each([
+  ["discovery", "Discovery: the only one", /any more; projectcalico\.org\/v3 is\. The operator changes over/],
+  ["flag", "Flag: --datastore v1", /set by hand \(Flag: --datastore v1\).*start the operator without that setting/],
+] as const)(
+  "TRY-10: a group that is gone while the other is there is not to be installed again: %s",
+  (by, chosenBy, says) => {
+    const { reason, message } = groupGone(resources.IPAMConfiguration.v1, "projectcalico.org/v3", { by, chosenBy });
+    expect([reason, message]).toEqual(["APINotInstalled", expect.stringMatching(says)]);
+    expect(message).not.toMatch(/crds\/|[Ii]nstall/);
+  },
+);

@@ -5,6 +5,9 @@ import { installationResource } from "../../api/resources.ts";
 import { isDatastoreError } from "../../datastore/datastore.ts";
 import { isKubeError, type ResourceType } from "../../kube/types.ts";
 import { errorText } from "../log.ts";
+import type { GroupChoice } from "./group-watch.ts";
+
+type Choice = Pick<GroupChoice, "by" | "chosenBy">;
 
 /** `type` undefined: it was not about one kind. */
 export function blockedBy(error: unknown, type: ResourceType | undefined): Blocked {
@@ -30,6 +33,16 @@ export function notInstalled(type: ResourceType): Blocked {
     ? `kubectl apply --server-side -f crds/${type.group}_${type.plural}.yaml`
     : installAdvice(type.version);
   return { reason: "APINotInstalled", message: `${resourceName(type)} is not installed. Install it: ${remedy}` };
+}
+
+/** The group in use is not served any more, and the other one is. */
+export function groupGone(type: ResourceType, other: string, { by, chosenBy }: Choice): Blocked {
+  const gone = `${resourceName(type)} is not served any more; ${other} is`;
+  const next =
+    by === "flag"
+      ? `The group was set by hand (${chosenBy}). If Calico's data has moved to ${other}, start the operator without that setting`
+      : `The operator changes over to ${other}`;
+  return { reason: "APINotInstalled", message: `${gone}. ${next}` };
 }
 
 function resourceName({ group, plural }: ResourceType): string {

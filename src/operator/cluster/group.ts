@@ -5,7 +5,7 @@ import { chooseApiGroup } from "../../datastore/api-group.ts";
 import { codecOf } from "../../datastore/flavours.ts";
 import type { KubeClient } from "../../kube/types.ts";
 import type { DatastoreChoice } from "../options.ts";
-import type { Generation, GroupChoice } from "./watch.ts";
+import type { Generation, GroupChoice } from "./group-watch.ts";
 
 /** By the flag, the environment as Calico's own programs read it, a finished migration, or what is served. */
 export async function chooseGroup(
@@ -14,8 +14,8 @@ export async function chooseGroup(
   signal: AbortSignal,
 ): Promise<GroupChoice> {
   const asked = typeof flag === "string" ? flag : "auto";
-  const { flavour, chosenBy } = await chooseApiGroup(client, { flag: asked, env: process.env, signal });
-  return { generation: flavour, chosenBy };
+  const { flavour, by, chosenBy } = await chooseApiGroup(client, { flag: asked, env: process.env, signal });
+  return { generation: flavour, by, chosenBy };
 }
 
 /** A pool as it is stored; one that cannot be read gives no warnings, and hides no other. */

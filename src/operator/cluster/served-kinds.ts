@@ -65,12 +65,16 @@ export interface WatchedKind<T extends KubeObject> {
 
 export interface ServedKinds {
   watch<T extends KubeObject>(options: WatchedKindOptions<T>): WatchedKind<T>;
+  /** Ends a watch. */
+  unwatch(kind: WatchedKind<KubeObject>): void;
   /** Revision of a definition; undefined where there is none. */
   definition(name: string): string | undefined;
   /** Why the server cannot be asked what it serves. */
   readonly error: KubeError | undefined;
   /** Asks again what is served. */
   refresh(): Promise<void>;
+  /** The same in the background, until it succeeds. */
+  ask(): void;
   /** Reads everything again: the store was restored from a backup. */
   relist(): void;
 }
@@ -129,8 +133,17 @@ class Kinds implements ServedKinds {
   watch<T extends KubeObject>(options: WatchedKindOptions<T>): WatchedKind<T> {
     const kind = new Kind<T>(options, this.#options);
     this.#kinds.push(kind as unknown as Kind<KubeObject>);
-    this.#run("ask what is served", () => this.refresh());
+    this.ask();
     return kind;
+  }
+
+  unwatch(kind: WatchedKind<KubeObject>): void {
+    const at = this.#kinds.indexOf(kind as Kind<KubeObject>);
+    for (const watched of at < 0 ? [] : this.#kinds.splice(at, 1)) watched.stop();
+  }
+
+  ask(): void {
+    this.#run("ask what is served", () => this.refresh());
   }
 
   /** One at a time: a call during a refresh makes one more follow it. */
@@ -224,6 +237,7 @@ class Kind<T extends KubeObject> implements WatchedKind<T> {
   readonly #shared: ServedKindsOptions;
   #reflector: Reflector<T> | undefined;
   #stop: AbortController | undefined;
+  #isStopped = false;
   served: boolean | undefined;
 
   constructor(options: WatchedKindOptions<T>, shared: ServedKindsOptions) {
@@ -253,8 +267,14 @@ class Kind<T extends KubeObject> implements WatchedKind<T> {
     this.#reflector?.relist();
   }
 
+  stop(): void {
+    this.#isStopped = true;
+    this.#stop?.abort();
+    this.#reflector = undefined;
+  }
+
   setServed(served: boolean): void {
-    if (this.served === served) return;
+    if (this.#isStopped || this.served === served) return;
     this.served = served;
     if (served) this.#start();
     else this.#end();

@@ -12,20 +12,15 @@ import {
 import { calicoInstallationResource, foreignIpam } from "../../api/calico-installation.ts";
 import type { Installation } from "../../api/installation.ts";
 import type { KubeObject } from "../../api/meta.ts";
-import { installationResource, resources } from "../../api/resources.ts";
+import { installationResource } from "../../api/resources.ts";
 import type { IPPool } from "../../api/v3.ts";
+import { MIGRATION } from "../../datastore/api-group.ts";
+import { apiGroups } from "../../datastore/flavours.ts";
 import { isKubeError, type KubeClient, type ResourceType } from "../../kube/types.ts";
-import { blockedBy, notInstalled } from "./blocked.ts";
-import { datastoreLocked, nodeFacts, servedAttributes, servedFields, slimNode } from "./facts.ts";
+import { blockedBy, groupGone, notInstalled } from "./blocked.ts";
+import { nodeFacts, slimNode } from "./facts.ts";
+import { definitionOf, type Generation, type GroupChoice, GroupWatch } from "./group-watch.ts";
 import { CRD_TYPE, createServedKinds, type ServedKinds, type WatchedKind } from "./served-kinds.ts";
-
-export type Generation = "v1" | "v3";
-
-/** The API group that holds the data, and why that one. */
-export interface GroupChoice {
-  readonly generation: Generation;
-  readonly chosenBy: string;
-}
 
 export interface ClusterWatchOptions {
   readonly client: KubeClient;
@@ -33,8 +28,9 @@ export interface ClusterWatchOptions {
   readonly signal: AbortSignal;
   readonly idleTimeoutMs: number;
   readonly retryMs: number;
-  /** Called until it succeeds once; the choice is then kept. */
+  /** Asked until it succeeds, and again when the group in use is gone or a migration has changed. */
   readonly chooseGroup: () => Promise<GroupChoice>;
+  /** Called for the first group, and for each that follows it. */
   readonly onChosen: (choice: GroupChoice) => void;
   /** Reads a pool as stored in the chosen group; undefined where it cannot be read. */
   readonly readPool: (generation: Generation, stored: KubeObject) => IPPool | undefined;
@@ -60,20 +56,9 @@ export interface ClusterWatch {
 }
 
 const NODES: ResourceType = { group: "", version: "v1", plural: "nodes", kind: "Node" };
-const CLUSTER_INFORMATION = { plural: "clusterinformations", kind: "ClusterInformation" };
 
 export function watchCluster(options: ClusterWatchOptions): ClusterWatch {
   return new Watch(options);
-}
-
-/** Kinds that store what a setting needs: their definitions say which fields are kept. */
-type SchemaKind = "IPAMConfiguration" | "IPAMBlock";
-
-/** Kinds of the chosen API group. */
-interface GroupKinds {
-  readonly configuration: WatchedKind<KubeObject>;
-  readonly pools: WatchedKind<KubeObject>;
-  readonly information: WatchedKind<KubeObject>;
 }
 
 class Watch implements ClusterWatch {
@@ -83,12 +68,12 @@ class Watch implements ClusterWatch {
   readonly #calicoOperator: WatchedKind<KubeObject>;
   readonly #nodeFacts = new Map<string, string>();
   readonly kinds: ServedKinds;
-  #group: GroupKinds | undefined;
+  #group: GroupWatch | undefined;
+  /** What is changed over to once it has been read. */
+  #next: GroupWatch | undefined;
   #choosing: Promise<void> | undefined;
+  #mustChoose = true;
   #choiceError: unknown;
-  #servedFields: ReadonlySet<string> | undefined;
-  #servedAttributes: ReadonlySet<string> | undefined;
-  #fieldsKnown = false;
   #toldBlocked = "";
   choice: GroupChoice | undefined;
 
@@ -102,7 +87,7 @@ class Watch implements ClusterWatch {
       idleTimeoutMs,
       retryMs,
       onState: () => this.#stateChanged(),
-      incomplete: () => this.choice === undefined,
+      incomplete: () => this.#mustChoose,
       onRefresh: () => this.#refreshed(),
       onDefinition: (name) => this.#definitionChanged(name),
     });
@@ -114,6 +99,7 @@ class Watch implements ClusterWatch {
       onChange: (name) => this.#nodeChanged(name),
     });
     this.#calicoOperator = this.kinds.watch({ type: calicoInstallationResource, needed: false, onChange });
+    this.kinds.watch({ type: MIGRATION, needed: false, onChange: () => this.#chooseAgain() });
   }
 
   installation(name: string): Installation | undefined {
@@ -129,14 +115,14 @@ class Watch implements ClusterWatch {
   }
 
   get settled(): boolean {
-    return this.#blocked() !== undefined || (this.#allKinds().every(({ settled }) => settled) && this.#fieldsKnown);
+    if (this.#blocked() !== undefined) return true;
+    return this.#group?.settled === true && this.#allKinds().every(({ settled }) => settled);
   }
 
   servedGenerations(): readonly Generation[] {
-    return (["v1", "v3"] as const).filter((generation) => {
-      const { plural, group } = resources.IPAMConfiguration[generation];
-      return this.kinds.definition(`${plural}.${group}`) !== undefined || this.choice?.generation === generation;
-    });
+    return (["v1", "v3"] as const).filter(
+      (generation) => this.#isDefined(generation) || (this.choice?.generation === generation && !this.#group?.isGone),
+    );
   }
 
   surroundings(): Surroundings {
@@ -146,11 +132,11 @@ class Watch implements ClusterWatch {
         apiGroup: choice === undefined ? UNDECIDED : groupVersion(choice.generation),
         chosenBy: choice?.chosenBy ?? "Not chosen yet",
       },
-      servedFields: this.#servedFields,
-      servedAttributes: this.#servedAttributes,
+      servedFields: this.#group?.servedFields,
+      servedAttributes: this.#group?.servedAttributes,
       nodes: this.#facts(),
-      pools: this.#pools(),
-      datastoreLocked: datastoreLocked(this.#group?.information.get("default")),
+      pools: this.#group?.pools() ?? [],
+      datastoreLocked: this.#group?.locked ?? false,
       foreignIpam: foreignIpam(this.#calicoOperator.list()),
       blocked: this.#blocked(),
     };
@@ -158,13 +144,15 @@ class Watch implements ClusterWatch {
 
   #allKinds(): readonly WatchedKind<KubeObject>[] {
     const always = [this.#installations, this.#nodes, this.#calicoOperator] as const;
-    return this.#group === undefined ? always : [...always, ...Object.values(this.#group)];
+    return [...always, ...(this.#group?.kinds ?? []), ...(this.#next?.kinds ?? [])];
   }
 
   #blocked(): Blocked | undefined {
     if (this.kinds.error !== undefined) return blockedBy(this.kinds.error, CRD_TYPE);
     if (this.#installations.served === false) return notInstalled(this.#installations.type);
     if (this.choice === undefined && this.#choiceError !== undefined) return blockedBy(this.#choiceError, undefined);
+    const moved = this.#moved();
+    if (moved) return moved;
     for (const kind of this.#allKinds()) {
       if (kind.needed && kind.served === false) return notInstalled(kind.type);
       // What was read before stays true enough through a short outage; without permission it may be stale for ever.
@@ -174,7 +162,21 @@ class Watch implements ClusterWatch {
     return undefined;
   }
 
+  /** Never advises to install the group in use again where the other one is there: its data has moved. */
+  #moved(): Blocked | undefined {
+    const { choice } = this;
+    const [configuration] = this.#group?.kinds ?? [];
+    if (choice === undefined || configuration?.served !== false) return undefined;
+    const other = choice.generation === "v1" ? "v3" : "v1";
+    return this.#isDefined(other) ? groupGone(configuration.type, groupVersion(other), choice) : undefined;
+  }
+
+  #isDefined(generation: Generation): boolean {
+    return this.kinds.definition(definitionOf(generation)) !== undefined;
+  }
+
   #stateChanged(): void {
+    if (this.#next?.settled) this.#use(this.#next);
     this.#tellBlocked();
     this.#options.onChange();
   }
@@ -190,82 +192,72 @@ class Watch implements ClusterWatch {
     this.#toldBlocked = message;
   }
 
-  /** What is served was asked again: perhaps the API group can be chosen now. */
+  /** What is served was asked again: perhaps the API group can be chosen now, or must be chosen again. */
   async #refreshed(): Promise<void> {
     this.#options.onServed();
-    if (this.choice !== undefined) return;
+    if (this.#group?.isGone) this.#mustChoose = true;
+    if (!this.#mustChoose) return;
     this.#choosing ??= this.#choose().finally(() => {
       this.#choosing = undefined;
     });
     await this.#choosing;
   }
 
-  async #choose(): Promise<void> {
-    try {
-      this.choice = await this.#options.chooseGroup();
-    } catch (error) {
-      this.#choiceError = error;
-      return this.#stateChanged();
-    }
-    this.#choiceError = undefined;
-    const { generation, chosenBy } = this.choice;
-    this.#options.log.info(`Using ${groupVersion(generation)} (${chosenBy})`);
-    this.#group = this.#watchGroup(generation);
-    await this.#readServedFields();
-    this.#options.onChosen(this.choice);
-    this.#stateChanged();
+  #chooseAgain(): void {
+    this.#mustChoose = true;
+    this.kinds.ask();
   }
 
-  #watchGroup(generation: Generation): GroupKinds {
-    const { onChange } = this.#options;
-    const { group, version } = resources.IPAMConfiguration[generation];
-    return {
-      configuration: this.kinds.watch({ type: resources.IPAMConfiguration[generation], needed: true, onChange }),
-      pools: this.kinds.watch({ type: resources.IPPool[generation], needed: false, onChange }),
-      information: this.kinds.watch({ type: { group, version, ...CLUSTER_INFORMATION }, needed: false, onChange }),
-    };
+  /** Once more when something has changed meanwhile; a failure is tried again with the next look at what is served. */
+  async #choose(): Promise<void> {
+    do {
+      this.#mustChoose = false;
+      this.#choiceError = undefined;
+      try {
+        await this.#follow(await this.#options.chooseGroup());
+      } catch (error) {
+        this.#choiceError = error;
+      }
+      this.#stateChanged();
+    } while (this.#mustChoose && this.#choiceError === undefined && !this.#options.signal.aborted);
+    if (this.#choiceError !== undefined) this.#mustChoose = true;
+  }
+
+  /** While a group is in use, another takes its place only when it is gone or a migration to the other has finished. */
+  async #follow(choice: GroupChoice): Promise<void> {
+    const { generation, by, chosenBy } = choice;
+    const group = this.#next ?? this.#group;
+    if (group?.choice.generation === generation) {
+      if (group === this.#group) this.choice = choice;
+      return;
+    }
+    if (group && !(group.isGone || by === "migration")) return;
+    const next = new GroupWatch(choice, { ...this.#options, kinds: this.kinds });
+    if (this.#group === undefined) this.choice = choice;
+    else this.#options.log.info(`Changing over to ${groupVersion(generation)} (${chosenBy})`);
+    await next.readFields();
+    this.#next?.stop();
+    this.#next = next;
+  }
+
+  #use(group: GroupWatch): void {
+    this.#next = undefined;
+    this.#group?.stop();
+    this.#group = group;
+    this.choice = group.choice;
+    this.#options.log.info(`Using ${groupVersion(group.choice.generation)} (${group.choice.chosenBy})`);
+    this.#options.onChosen(group.choice);
+    this.#options.onServed();
   }
 
   async #definitionChanged(name: string): Promise<void> {
-    const { choice } = this;
-    if (choice && name === definitionOf(choice.generation, "IPAMBlock")) return this.#schemaChanged();
+    const groups = [this.#group, this.#next].filter((group) => group?.hasFieldsIn(name));
+    await Promise.all(groups.map((group) => group?.readFields()));
+    if (groups.length > 0) return this.#stateChanged();
     if (name !== definitionOf("v1") && name !== definitionOf("v3")) return;
     if (this.choice === undefined) return this.kinds.refresh();
     // The choice stays; the roles cover every group that is served.
-    if (name !== definitionOf(this.choice.generation)) return this.#options.onServed();
-    await this.#schemaChanged();
-  }
-
-  async #schemaChanged(): Promise<void> {
-    await this.#readServedFields();
-    this.#options.onChange();
-  }
-
-  async #readServedFields(): Promise<void> {
-    const { generation } = this.choice!;
-    const [configuration, block] = await Promise.all([
-      this.#readDefinition("IPAMConfiguration", generation),
-      this.#readDefinition("IPAMBlock", generation),
-    ]);
-    if (this.#options.signal.aborted) return;
-    const { version } = resources.IPAMConfiguration[generation];
-    this.#servedFields = configuration && servedFields(configuration, version);
-    this.#servedAttributes = block && servedAttributes(block, version);
-    this.#fieldsKnown = true;
-  }
-
-  /** An API that an aggregated server serves has no definition: all fields are then assumed. */
-  async #readDefinition(kind: SchemaKind, generation: Generation): Promise<KubeObject | undefined> {
-    const { client, signal, log } = this.#options;
-    const name = definitionOf(generation, kind);
-    try {
-      if (this.kinds.definition(name) === undefined) return undefined;
-      return await client.get<KubeObject>(CRD_TYPE, name, { signal });
-    } catch (error) {
-      if (signal.aborted) return undefined;
-      log.warn({ error }, `Cannot read the definition ${name}; all fields are taken to be served`);
-      return undefined;
-    }
+    this.#options.onServed();
   }
 
   /** Kubelets write their Node every few minutes; only a changed fact is worth a look. */
@@ -278,23 +270,9 @@ class Watch implements ClusterWatch {
     this.#options.onChange();
   }
 
-  #pools(): IPPool[] {
-    const { choice } = this;
-    if (choice === undefined) return [];
-    const stored = this.#group?.pools.list() ?? [];
-    return stored.flatMap((pool) => this.#options.readPool(choice.generation, pool) ?? []);
-  }
-
   #facts(): NodeFacts[] {
     return this.#nodes.list().map(nodeFacts);
   }
 }
 
-function groupVersion(generation: Generation): string {
-  const { group, version } = resources.IPAMConfiguration[generation];
-  return `${group}/${version}`;
-}
-function definitionOf(generation: Generation, kind: SchemaKind = "IPAMConfiguration"): string {
-  const { plural, group } = resources[kind][generation];
-  return `${plural}.${group}`;
-}
+const groupVersion = (generation: Generation): string => apiGroups[generation];

@@ -1,5 +1,6 @@
 /** Turns what the API server, or the conversion, says into the datastore's closed list of errors. */
 import { ConversionError } from "../api/conversion.ts";
+import { adviceFor as installing } from "../api/crd-advice.ts";
 import { isKubeError, type KubeError, type KubeErrorCode, type ResourceType } from "../kube/types.ts";
 import { DatastoreError, type DatastoreErrorCode } from "./datastore.ts";
 
@@ -53,8 +54,11 @@ function onlyCauseIs(error: KubeError, field: string): boolean {
   return causes.length > 0 && causes.every((cause) => cause.field === field);
 }
 
-function notServed({ kind, plural, group, version }: ResourceType): string {
-  return `${kind} (${group}/${version}) is not served by the cluster: install the CRD ${plural}.${group}`;
+function notServed(resource: ResourceType): string {
+  const { kind, plural, group, version } = resource;
+  const advice = installing(resource);
+  const how = advice === undefined ? "" : `: ${advice}`;
+  return `${kind} (${group}/${version}) is not served by the cluster: install the CRD ${plural}.${group}${how}`;
 }
 
 /** Admission refuses with the same status as RBAC; only RBAC's refusal is mended by granting something. */

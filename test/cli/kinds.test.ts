@@ -2,8 +2,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { resources } from "../../src/api/resources.ts";
+import { installationResource, resources } from "../../src/api/resources.ts";
+import { datastoreError } from "../../src/datastore/kubernetes-errors.ts";
 import type { Snapshot } from "../../src/judgement/snapshot.ts";
+import { KubeError, type ResourceType } from "../../src/kube/types.ts";
 import { notInstalled } from "../../src/operator/cluster/blocked.ts";
 import { configuration, pool, reservation } from "../support/ipam-data.ts";
 import { ipamctl } from "./ipamctl.ts";
@@ -65,6 +67,18 @@ it.each(["v1", "v3"] as const)("the CRDs of %s are advised with the Kubernetes v
   expect(message).toContain(`kubectl apply --server-side -f crds/${version}/ (Kubernetes 1.31 or later)`);
   expect(message).toContain(`--set ipamCRDs=${version}`);
   expect(message).toContain("Calico's own");
+});
+
+it("a kind that is not served is said with the way to install it", () => {
+  const gone = new KubeError("NotFound", "the server could not find the requested resource");
+  const said = (resource: ResourceType) => (datastoreError(gone, resource, "") as Error).message;
+  expect(said(resources.IPPool.v1)).toMatch(
+    /install the CRD ippools\.crd\.projectcalico\.org: kubectl .*crds\/v1\/ \(Kubernetes 1\.31 or later\), or helm /,
+  );
+  expect(said(installationResource)).toMatch(/-f crds\/ipam-operator\.io_ipaminstallations\.yaml$/);
+  expect(said({ group: "kubevirt.io", version: "v1", kind: "VirtualMachine", plural: "virtualmachines" })).toMatch(
+    /install the CRD virtualmachines\.kubevirt\.io$/,
+  );
 });
 
 it("no sentence of the code has the kind's name of one group", () => {

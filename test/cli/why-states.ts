@@ -74,6 +74,14 @@ const edited = (name: string, spec: Partial<IPPoolSpec>) => (site: Site) =>
     await store.update({ ...found, spec: { ...found.spec, ...spec } });
   });
 
+/** The other blocks of the /25, of node-b, each with room. */
+const rest = (first: number) =>
+  Array.from({ length: 32 - first }, (_, at) => held(`10.0.0.${(first + at) * 4}/30`, "node-b", 1));
+const endPod = async (site: Site) => {
+  const { pods: list = [] } = await site.snapshot();
+  site.around({ pods: list.slice(1) });
+};
+
 const cooling = (cidr: string, host: string) =>
   usedBlock(cidr, host, Object.fromEntries([0, 1, 2, 3].map((at) => [at, { releasedAt: "2026-01-02T11:59:00Z" }])));
 const STRICT = { strictAffinity: true } as const;
@@ -167,6 +175,15 @@ const ROWS: readonly (readonly [CauseCode, string, Snapshot, Partial<State>?])[]
     cluster(STRICT, [held(A, "node-a", 4), held(B, "node-z", 1)]),
   ],
   [
+    "CoolingDown",
+    "all that a gone node's block holds",
+    cluster({ ...STRICT, ipCooldownSeconds: 300 }, [held(A, "node-a", 4)], {
+      blocks: [...held(A, "node-a", 4).blocks, usedBlock(B, "node-z", { 0: { releasedAt: "2026-01-02T11:59:00Z" } })],
+      affinities: [affinity("node-a", A), affinity("node-z", B)],
+    }),
+    { wait: 300 },
+  ],
+  [
     "LeakedAddress",
     "all that a gone node's block holds",
     cluster(STRICT, [held(A, "node-a", 4), held(B, "node-z", 2, 2)]),
@@ -184,6 +201,18 @@ const ROWS: readonly (readonly [CauseCode, string, Snapshot, Partial<State>?])[]
     cluster({ ...STRICT, maxBlocksPerHost: 1 }, [held(A, "node-a", 4, 1), held(B, "node-b", 1)]),
   ],
   [
+    "BlockWithoutAffinity",
+    "nothing may be claimed",
+    cluster({ ...STRICT, autoAllocateBlocks: false }, [held(A, "node-a", 2)], { affinities: [] }),
+  ],
+  [
+    "BlockWithoutAffinity",
+    "at the limit",
+    cluster({ ...STRICT, maxBlocksPerHost: 1 }, [held(A, "node-a", 4), held(B, "node-a", 1)], {
+      affinities: [affinity("node-a", A)],
+    }),
+  ],
+  [
     "MalformedBlock",
     "its own block contradicts itself",
     cluster(STRICT, [held(B, "node-b", 4)], {
@@ -198,6 +227,14 @@ const ROWS: readonly (readonly [CauseCode, string, Snapshot, Partial<State>?])[]
     cluster({}, [...Array.from({ length: 20 }, (_, at) => held(`10.0.0.${at * 4}/30`, "node-a", 4))], {
       pools: [pool("pods", "10.0.0.0/25", { blockSize: 30 })],
     }),
+  ],
+  [
+    "BlockCapReached",
+    "the default limit, where nothing is left to claim and others have room",
+    cluster({}, [...Array.from({ length: 20 }, (_, at) => held(`10.0.0.${at * 4}/30`, "node-a", 4)), ...rest(20)], {
+      pools: [pool("pods", "10.0.0.0/25", { blockSize: 30 })],
+    }),
+    { person: endPod },
   ],
   [
     "PoolExhausted",

@@ -92,6 +92,12 @@ export const CAUSES = {
     means: "There would be an address if they were released.",
     does: "Run `ipamctl gc --dry-run` to see what would be freed, then `ipamctl gc`.",
   },
+  BlockWithoutAffinity: {
+    title: "Blocks of the node have no affinity",
+    means:
+      "A node finds its blocks by their affinities: what is free in a block without one is not handed out on the node.",
+    does: "Give the blocks their affinities again.",
+  },
   MalformedBlock: {
     title: "Blocks of the node cannot be used",
     means: "They contradict themselves: nothing is handed out of them.",

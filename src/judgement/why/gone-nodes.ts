@@ -4,6 +4,7 @@ import { freeOrdinals } from "../../ipam/block.ts";
 import { allocationsOf } from "../allocations.ts";
 import { usageOf } from "../in-use.ts";
 import type { Inventory } from "../inventory.ts";
+import { freeAt } from "../inventory.ts";
 import { deleteUser } from "../mend.ts";
 import { nodeOwner } from "../owners.ts";
 import { userText } from "../users.ts";
@@ -20,18 +21,24 @@ export function heldByGoneNodes({ inventory, room, moment }: Short): Found[] {
   );
   if (held.length === 0) return [];
   const nodes = [...new Set(held.map((block) => nodeOwner(block) ?? ""))];
-  const blocks = some(held.map(({ spec }) => spec.cidr));
+  const what = `${some(held.map(({ spec }) => spec.cidr))} have room, and their owners are gone: ${some(nodes)}`;
   const [use] = held.flatMap((block) => usesIn(block, inventory));
-  const message = `${blocks} have room, and their owners are gone: ${some(nodes)}${use ? `; ${use.because}` : ""}`;
-  return [cause("AffinityOfGoneNode", message, use?.command ?? "ipamctl repair AffinityOfGoneNode")];
+  if (use) return [cause("AffinityOfGoneNode", `${what}; ${use.because}`, use.command)];
+  const cold = held.flatMap(releaseTimes).sort().at(-1);
+  if (cold === undefined) return [cause("AffinityOfGoneNode", what, "ipamctl repair AffinityOfGoneNode")];
+  const message = `${what}; what they hold cools down, the last of it until ${freeAt(inventory, cold)}`;
+  return [cause("CoolingDown", message, "ipamctl show --cooldown")];
 }
+
+const releaseTimes = (block: IPAMBlock) =>
+  Array.from(allocationsOf(block)).flatMap(({ releasedAt }) => releasedAt ?? []);
 
 /** Why addresses of a block are not free, and what frees the first one: a block that holds any cannot be claimed. */
 function usesIn(block: IPAMBlock, inventory: Inventory): { readonly because: string; readonly command: string }[] {
   const usages = usageOf(inventory.snapshot);
   return Array.from(allocationsOf(block)).flatMap((allocation) => {
     const { inUse, because } = usages.of(allocation);
-    if (inUse === "no") return [];
+    if (inUse === "no" || allocation.releasedAt !== undefined) return [];
     const [user] = usages.usersOf(allocation.address);
     const command = deleteUser({ address: allocation.address, user: user && userText(user) });
     return [{ because: `${because} (${allocation.address})`, command }];

@@ -28,8 +28,9 @@ export function leakedInOthers({ inventory, moment, room }: Short): Found[] {
   return [cause("LeakedAddress", message, "ipamctl gc")];
 }
 
-/** Every address that the block holds: once they are released, it is empty. */
+/** Every address that the block holds, but for those that cool down: once they are released, it is empty, or will be. */
 export function isAllLeaked({ metadata, spec }: IPAMBlock, { leaks }: Moment): boolean {
   const count = leaks.get(metadata.name)?.length ?? 0;
-  return count > 0 && count === spec.allocations.filter((index) => index !== null).length;
+  const held = spec.allocations.filter((index) => index !== null && spec.attributes[index]?.releasedAt === undefined);
+  return count > 0 && count === held.length;
 }

@@ -29,11 +29,13 @@ export interface Holding {
 
 export interface Room {
   readonly usable: readonly Pool[];
-  /** The node's sound blocks. */
+  /** The node's sound blocks, by its affinities: the CNI plugin finds them by nothing else. */
   readonly own: Holding;
   /** Names of the node's blocks that contradict themselves. */
   readonly broken: readonly string[];
-  /** Sound blocks of others, and of nobody. */
+  /** Ranges of blocks with free addresses that say they are the node's, and that no affinity names. */
+  readonly lost: readonly string[];
+  /** Every other sound block. */
   readonly others: Holding;
   /** Blocks that count towards the limit: owned, or claimed by an affinity in whatever state. */
   readonly counted: number;
@@ -54,16 +56,19 @@ export function roomIn(inventory: Inventory, host: string, usable: readonly Pool
   const [sound, broken] = [inside.filter((block) => !problemOf(block)), inside.filter((block) => problemOf(block))];
   const isOwn = ({ spec }: IPAMBlock) => spec.affinity === `host:${host}`;
   const collected = sound.map((block) => collect(block, inventory.config.ipCooldownSeconds, now));
-  const [own, others] = [collected.filter(isOwn), collected.filter((block) => !isOwn(block))];
   const claims = claimedBy(inventory, host, usable);
+  const isFound = (block: IPAMBlock) => isOwn(block) && claims.includes(rangeText(block));
+  const [own, others] = [collected.filter(isFound), collected.filter((block) => !isFound(block))];
+  const lost = others.filter((block) => isOwn(block) && freeIn(inventory, block).length > 0);
   const ofOthers = new Set(inside.filter((block) => !isOwn(block)).map(rangeText));
   const taken = takenRanges(inventory);
   return {
     usable,
     own: holding(own, inventory),
+    lost: lost.map(rangeText),
     others: holding(others, inventory),
     broken: broken.filter(isOwn).map(({ metadata }) => metadata.name),
-    counted: new Set([...claims, ...own.map(rangeText)]).size,
+    counted: new Set([...claims, ...collected.filter((block) => isOwn(block) && !isEmpty(block)).map(rangeText)]).size,
     contradicting: claims.filter((cidr) => ofOthers.has(cidr)),
     remade: claims
       .map((cidr) => parseCidr(cidr)!)

@@ -31,6 +31,7 @@ export function shortage(short: Short): Found[] {
   const within = onlyOwn ? room.own : together(room);
   return [
     ...(atCap ? contradicting(short) : []),
+    ...lost(short),
     ...leaked(short, within),
     ...elsewhereLeaked,
     ...(atCap ? [] : heldByGoneNodes(short)),
@@ -83,8 +84,13 @@ function capReached({ inventory, asking, room }: Short): Found {
   const { cap, config } = inventory;
   const source = config.maxBlocksPerHost > 0 ? "maxBlocksPerHost" : "the default, as maxBlocksPerHost is not set";
   const message = `${asking.host} has ${room.counted} of at most ${cap} blocks (${source}), and no address of them is free`;
-  const strict = config.strictAffinity ? "" : " --strict-affinity true"; // a limit of one's own needs it
-  return cause("BlockCapReached", message, `ipamctl configure${strict} --max-blocks-per-host ${cap + 1}`);
+  return cause("BlockCapReached", message, raiseLimit(inventory, room) ?? `ipamctl show --node ${quoted(asking.host)}`);
+}
+
+/** A limit of one's own needs strict affinity, and with that nothing is borrowed: there must be a block to claim. */
+function raiseLimit({ config, cap }: Inventory, { claimable }: Room): string | undefined {
+  if (config.strictAffinity) return `ipamctl configure --max-blocks-per-host ${cap + 1}`;
+  return claimable ? `ipamctl configure --strict-affinity true --max-blocks-per-host ${cap + 1}` : undefined;
 }
 
 function noClaim({ asking, room }: Short): Found {
@@ -112,7 +118,7 @@ function noRoom({ inventory, asking, room }: Short, { addresses }: Holding): Fou
   }
   const message =
     addresses === 0
-      ? `${pools}: every block is claimed, and ${asking.host} ${fullText(0)}`
+      ? `${pools}: no block is left to claim, and ${asking.host} ${fullText(0)}`
       : `${pools}: no block is left to claim, and of the ${addresses} addresses in blocks none is free`;
   return cause("PoolExhausted", message, "ipamctl top");
 }
@@ -137,6 +143,12 @@ function contradicting({ inventory, asking, room }: Short): Found[] {
     `${count} of the ${room.counted} blocks that count towards ${asking.host}'s limit of ${inventory.cap} are another's: ` +
     `its affinities to ${some(room.contradicting)} are left over`;
   return [cause("ContradictingAffinity", message, "ipamctl repair ContradictingAffinity")];
+}
+
+function lost({ room, asking }: Short): Found[] {
+  if (room.lost.length === 0) return [];
+  const message = `${some(room.lost)} have free addresses and are ${asking.host}'s, and no affinity names them: it does not find them`;
+  return [cause("BlockWithoutAffinity", message, "ipamctl repair BlockWithoutAffinity")];
 }
 
 function broken({ room, asking, moment }: Short): Found[] {

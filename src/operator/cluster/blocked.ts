@@ -1,7 +1,6 @@
 /** Turns what stands in the way into a sentence that says what is missing and what to do about it. Pure. */
 import type { Blocked } from "../../../reconcilers/installation/surroundings.ts";
-import { installAdvice } from "../../api/crd-advice.ts";
-import { installationResource } from "../../api/resources.ts";
+import { adviceFor, installAdvice } from "../../api/crd-advice.ts";
 import { isDatastoreError } from "../../datastore/datastore.ts";
 import { isKubeError, type ResourceType } from "../../kube/types.ts";
 import { errorText } from "../log.ts";
@@ -28,10 +27,7 @@ function forbidden(error: Error, type: ResourceType | undefined): string {
 }
 
 export function notInstalled(type: ResourceType): Blocked {
-  const ours = type.group === installationResource.group;
-  const remedy = ours
-    ? `kubectl apply --server-side -f crds/${type.group}_${type.plural}.yaml`
-    : installAdvice(type.version);
+  const remedy = adviceFor(type) ?? installAdvice(type.version);
   return { reason: "APINotInstalled", message: `${resourceName(type)} is not installed. Install it: ${remedy}` };
 }
 

@@ -4,7 +4,7 @@ import { strangeVariables } from "./operator/environment.ts";
 import { createLogger, type LogEncoding } from "./operator/log.ts";
 import { type OperatorOptions, parseOptions, UsageError, VARIABLES } from "./operator/options.ts";
 import { choosePlace, kubeconfigHint, newStoreHint, type Place } from "./operator/place.ts";
-import { createProcess } from "./operator/process.ts";
+import { createProcess, surviveUnownedRejections } from "./operator/process.ts";
 import { stopOnSignals } from "./operator/shutdown.ts";
 import { VERSION } from "./version.ts";
 
@@ -24,7 +24,8 @@ async function run(options: OperatorOptions, place: Place): Promise<number> {
   const level = options.logLevel ?? (place.kind === "embedded" ? "warn" : "info");
   const log = createLogger({ level, encoding: options.logEncoding ?? encodingFor(place) });
   for (const sentence of strangeVariables(VARIABLES, process.env)) log.warn(sentence);
-  const operator = createProcess(options, log, stopOnSignals(log));
+  const operator = createProcess(options, log, stopOnSignals(log, options.gracefulShutdownTimeout));
+  surviveUnownedRejections(operator);
   // Imported when it is needed: the embedded store works without the cluster's libraries, and the other way round.
   if (place.kind === "cluster") {
     const { runCluster } = await import("./operator/cluster/run.ts");

@@ -84,8 +84,9 @@ describe("a deletion that finalizers hold up", () => {
 });
 
 describe("someone else's write between look and write", () => {
-  const touch = async () =>
-    void (await cluster.admin.patch(BINDING, CNI, { metadata: { annotations: { a: "b" } } }, { type: "merge" }));
+  const touch = async () => {
+    await cluster.admin.patch(BINDING, CNI, { metadata: { annotations: { a: "b" } } }, { type: "merge" });
+  };
   const makeAnew = async () => {
     const { metadata, ...rest } = await cluster.binding();
     await cluster.admin.delete(BINDING, CNI);

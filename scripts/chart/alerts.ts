@@ -52,6 +52,14 @@ export const ALERTS: readonly Alert[] = [
     action: "Report it with the log line at level error.",
   },
   {
+    name: "IpamOperatorBackgroundTaskFails",
+    expr: "sum by (task) (increase(ipam_operator_background_task_failures_total{OURS}[1h])) > 0",
+    for: "0m",
+    severity: "warning",
+    summary: "A background task of the operator failed unexpectedly and was started again.",
+    action: "Report it with the log line at level error that names the task.",
+  },
+  {
     name: "IpamOperatorStuck",
     expr: "max by (controller) (workqueue_longest_running_processor_seconds{OURS}) > 180",
     for: "5m",

@@ -27,6 +27,7 @@ export const ROWS: Readonly<Record<string, readonly Panel[]>> = {
         "{{controller}} not retried": rate("controller_runtime_terminal_reconcile_errors_total", "controller"),
         "{{controller}} timeouts": rate("controller_runtime_reconcile_timeouts_total", "controller"),
         "{{controller}} panics": rate("controller_runtime_reconcile_panics_total", "controller"),
+        "background task {{task}}": rate("ipam_operator_background_task_failures_total", "task"),
       },
     ],
     ["Leader", "bool", { "{{pod}}": "leader_election_master_status{OURS}" }],

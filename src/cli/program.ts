@@ -31,8 +31,12 @@ function commandOf(argv: readonly string[], io: Io, program: string, outcome: { 
     .helpOption("-h, --help", "Print this help.")
     .helpCommand("help [verb]", "Print the help of a verb.")
     .configureOutput({
-      writeOut: (text) => void escaping(io.stdout).write(text),
-      writeErr: (text) => void escaping(io.stderr).write(text),
+      writeOut: (text) => {
+        escaping(io.stdout).write(text);
+      },
+      writeErr: (text) => {
+        escaping(io.stderr).write(text);
+      },
       outputError: () => {}, // told by `failed`, with where to look
     })
     .showSuggestionAfterError()

@@ -65,7 +65,9 @@ export interface SessionOptions extends PlaceOptions {
 
 export function createSession(io: Io, program: string, options: SessionOptions): Session {
   const [stdout, stderr] = [escaping(io.stdout), escaping(io.stderr)];
-  const say = (text: string) => void stderr.write(`${escapeLine(text)}\n`);
+  const say = (text: string): void => {
+    stderr.write(`${escapeLine(text)}\n`);
+  };
   const warned = new Set<string>();
   const warn = (text: string) => {
     if (!warned.has(text)) say(text);

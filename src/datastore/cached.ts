@@ -6,6 +6,7 @@
 
 import { SINGLETON_NAME } from "../api/installation.ts";
 import { kindIn, objectIn } from "../api/kind-names.ts";
+import { runTask, type TaskFailure } from "../kube/background.ts";
 import { type BackoffOptions, createBackoff, sleep } from "../kube/backoff.ts";
 import { compare } from "../kube/glance.ts";
 import { type Cidr, overlaps } from "../net/cidr.ts";
@@ -103,6 +104,7 @@ class WatchFedDatastore implements CachedDatastore {
   readonly #blockDeliveries = new Deliveries();
   readonly #end = new AbortController();
   readonly #history = new StoreHistory((held, found) => this.#wentBack(held, found));
+  /** Never rejects. */
   readonly #feeding: Promise<unknown>;
   readonly #listed: Promise<unknown>;
 
@@ -116,7 +118,7 @@ class WatchFedDatastore implements CachedDatastore {
     const nodes = this.#followNodes(signal);
     this.nodes = nodes && { ...store.nodes!, get: nodes.get };
     const feeds = Array.from(this.#caches, ([kind, cache]) => this.#feed(kind, cache, signal));
-    this.#feeding = Promise.all([nodes?.ended, this.#glanceAtTimes(signal), ...feeds.map(({ ended }) => ended)]);
+    this.#feeding = Promise.all([nodes?.ended, this.#glances(signal), ...feeds.map(({ ended }) => ended)]);
     this.#listed = Promise.all([nodes?.synced(), ...feeds.map(({ listed }) => listed)]);
     this.#listed.catch(() => {}); // nobody may be waiting when it ends unsynced
   }
@@ -281,17 +283,21 @@ class WatchFedDatastore implements CachedDatastore {
     onWentBack(held, found);
   }
 
-  /** A connection can be dead for minutes before its watch ends. */
-  async #glanceAtTimes(signal: AbortSignal): Promise<void> {
+  async #glances(signal: AbortSignal): Promise<void> {
     const [kind] = this.#caches.keys();
     if (kind === undefined || !this.#store.glance) return;
+    await this.#runTask(kind, signal, () => this.#glanceAtTimes(kind, signal));
+  }
+
+  /** A connection can be dead for minutes before its watch ends. */
+  async #glanceAtTimes(kind: Kind, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await sleep(SILENCE_MS * (0.75 + Math.random() / 4), signal);
       if (signal.aborted || this.#history.silentMs < SILENCE_MS / 2) continue;
       const answered = this.#history.asked();
       const limit = AbortSignal.any([signal, AbortSignal.timeout(GLANCE_MS)]);
       // A server that is away, or refuses, says nothing of its revision: the watches report it.
-      const seen = await this.#store.glance(kind, SINGLETON_NAME, { signal: limit }).catch(() => undefined);
+      const seen = await this.#store.glance?.(kind, SINGLETON_NAME, { signal: limit }).catch(() => undefined);
       if (seen) answered(seen.revision);
     }
   }
@@ -318,6 +324,19 @@ class WatchFedDatastore implements CachedDatastore {
     const { onError } = this.#options;
     if (onError) onError(kind, error);
     else warnOfFailure(kindIn(this.description, kind), error);
+  }
+
+  /** What the feed does not handle itself, such as a callback that throws, is told as any other failure, and it goes on. */
+  #runTask(kind: Kind, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+    const { backoff = BACKOFF } = this.#options;
+    const onFailure = ({ error }: TaskFailure) => {
+      try {
+        this.#failed(kind, error);
+      } catch (thrown) {
+        process.emitWarning(`onError of the cache of ${kindIn(this.description, kind)} threw: ${thrown}`);
+      }
+    };
+    return runTask({ task: "caches", what: `follow ${kind}`, signal, backoff, onFailure }, work);
   }
 
   #feed(kind: Kind, cache: KindCache<Kind>, signal: AbortSignal) {
@@ -356,9 +375,11 @@ class WatchFedDatastore implements CachedDatastore {
         if (round.aborted) pauses.reset();
         await sleep(pauses.next(), signal);
       }
-      reject(new Error(`Stopped before ${kindIn(this.description, kind)} could be listed`));
     };
-    return { listed, ended: run() };
+    const ended = this.#runTask(kind, signal, run).finally(() =>
+      reject(new Error(`Stopped before ${kindIn(this.description, kind)} could be listed`)),
+    );
+    return { listed, ended };
   }
 }
 

@@ -35,9 +35,10 @@ function follow(client: KubeClient, get: NodeSource["get"], options: FollowOptio
     ...(backoff && { backoff }),
     onState: ({ lastError }) => {
       if (lastError === undefined) return;
-      onError?.(datastoreError(lastError, NODES, ""));
       if (isKubeError(lastError, "Forbidden", "Unauthorized")) refused.resolve();
+      onError?.(datastoreError(lastError, NODES, ""));
     },
+    onTaskFailure: ({ error }) => onError?.(error),
   });
   const known = (name: string) => {
     const { synced, lastError } = reflector.state;

@@ -35,13 +35,11 @@ describe.each(["v1", "v3"] as const)("on a %s cluster", (flavour) => {
     await wipe(client, flavour);
     const datastore = openKubernetes({ client, flavour });
     const apiVersion = apiGroups[flavour];
-    const putMalformed = async (name: string) =>
-      void (await client.create<KubeObject>(resource("IPAMHandle"), {
-        apiVersion,
-        kind: "IPAMHandle",
-        metadata: { name },
-        spec: MALFORMED,
-      }));
+    const putMalformed = async (name: string) => {
+      const metadata = { name };
+      const object = { apiVersion, kind: "IPAMHandle", metadata, spec: MALFORMED };
+      await client.create<KubeObject>(resource("IPAMHandle"), object);
+    };
     return { datastore, close: () => datastore.close(), putMalformed };
   };
 

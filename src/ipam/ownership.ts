@@ -77,7 +77,9 @@ export async function claimAffinity(
   const result: { readonly claimed: string[]; readonly failed: string[] } = { claimed: [], failed: [] };
   const open = new Map<Cidr, OpenClaim>();
   const errors: unknown[] = [];
-  const note = (error: unknown) => void errors.push(error);
+  const note = (error: unknown) => {
+    errors.push(error);
+  };
   await openRanges(context, claimer, each(blocks), options, { open, failed: result.failed }).catch(note);
   // What was opened before an error is closed all the same: it is the owner's, and the caller is told of it.
   await closeRanges(context, claimer, open, options, result).catch(note);

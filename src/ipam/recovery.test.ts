@@ -106,7 +106,10 @@ const findings = async (w: World) => check(await w.stored(), { mode: "atRest", n
 
 /** Calls a process that has its host's blocks at hand: the embedded store has them, of an API server a cache. */
 async function atHand(w: World, call: (ipam: Ipam) => Promise<unknown>): Promise<void> {
-  if (w.watched.blocksOf) return void (await call(w.ipam));
+  if (w.watched.blocksOf) {
+    await call(w.ipam);
+    return;
+  }
   const cache = cachedDatastore({ ...w.watched, close: async () => {} });
   await cache.synced();
   await call(w.openIpam({ datastore: cache })).finally(() => cache.close());

@@ -11,7 +11,7 @@ let controlPlane: ControlPlane;
 let client: KubeClient;
 let events: KubeEventRecorder;
 const logged: string[] = [];
-const log = pino({ level: "warn" }, { write: (line: string) => void logged.push(line) });
+const log = pino({ level: "warn" }, { write: (line: string) => logged.push(line) });
 
 beforeAll(async () => {
   controlPlane = await startControlPlane();

@@ -28,7 +28,7 @@ function recorder(more: Partial<RecorderOptions> = {}, answer: () => Promise<voi
       await answer();
     },
   } as unknown as KubeClient;
-  const log = pino({ level: "warn" }, { write: (line: string) => void logged.push(JSON.parse(line).msg) });
+  const log = pino({ level: "warn" }, { write: (line: string) => logged.push(JSON.parse(line).msg) });
   const events = createEventRecorder({ client, log, controller: "ipam-operator", instance: "pod-1", ...more });
   const say = (note: string, regarding = installation) =>
     events.event(regarding, "Warning", "Drift", note, "Reconcile");

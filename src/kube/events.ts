@@ -4,6 +4,7 @@ import type { Logger } from "pino";
 import type { KubeObject } from "../api/meta.ts";
 import { escapeLine } from "../escape.ts";
 import type { EventRecorder } from "../operator/events.ts";
+import { logTaskFailure, type OnTaskFailure, startTask } from "./background.ts";
 import { microTime } from "./lease-record.ts";
 import { createQueue } from "./queue.ts";
 import { isKubeError, type KubeClient, type ResourceType } from "./types.ts";
@@ -29,6 +30,10 @@ export interface RecorderOptions {
   readonly repeatDelayMs?: number;
   /** Events waiting to be written; more are dropped. Default 500. */
   readonly bufferSize?: number;
+  /** Ends the writing; what waits is dropped. Default: never. */
+  readonly signal?: AbortSignal;
+  /** Told of a failure that is not the server's; the writing then goes on. Default: the log. */
+  readonly onTaskFailure?: OnTaskFailure;
 }
 
 export interface KubeEventRecorder extends EventRecorder {
@@ -65,7 +70,9 @@ class Recorder implements KubeEventRecorder {
 
   constructor(options: RecorderOptions) {
     this.#options = options;
-    void this.#writeAll();
+    const { log, signal = new AbortController().signal, onTaskFailure: onFailure = logTaskFailure(log) } = options;
+    signal.addEventListener("abort", () => this.#queue.shutDown());
+    startTask({ task: "events", what: "write events", signal, onFailure }, () => this.#writeAll());
   }
 
   event(regarding: KubeObject, type: "Normal" | "Warning", reason: string, note: string, action: string): void {
@@ -101,9 +108,12 @@ class Recorder implements KubeEventRecorder {
 
   async #writeAll(): Promise<void> {
     for (let key = await this.#queue.get(); key !== undefined; key = await this.#queue.get()) {
-      await this.#write(key);
-      this.#queue.done(key);
-      if (this.#pending.size === 0) for (const resolve of this.#flushed.splice(0)) resolve();
+      try {
+        await this.#write(key);
+      } finally {
+        this.#queue.done(key);
+        if (this.#pending.size === 0) for (const resolve of this.#flushed.splice(0)) resolve();
+      }
     }
   }
 
@@ -127,7 +137,10 @@ class Recorder implements KubeEventRecorder {
     const options = { namespace, timeoutMs: WRITE_TIMEOUT_MS };
     const series = count > 1 ? { series: { count, lastObservedTime: microTime(Date.now()) } } : {};
     try {
-      if (exists) return void (await client.patch(EVENTS, name, series, { ...options, type: "merge" }));
+      if (exists) {
+        await client.patch(EVENTS, name, series, { ...options, type: "merge" });
+        return;
+      }
     } catch (error) {
       if (!isKubeError(error, "NotFound")) throw error; // the server forgets events after an hour
     }

@@ -55,9 +55,15 @@ function stand(name: string, identity: string, more: Partial<ElectorOptions> = {
     identity,
     log: pino({ level: "silent" }),
     ...scaledDown,
-    onStartedLeading: () => void told.push("started"),
-    onStoppedLeading: () => void told.push("stopped"),
-    onNewLeader: (leader) => void told.push(`leader ${leader}`),
+    onStartedLeading: () => {
+      told.push("started");
+    },
+    onStoppedLeading: () => {
+      told.push("stopped");
+    },
+    onNewLeader: (leader) => {
+      told.push(`leader ${leader}`);
+    },
     ...more,
   });
   const ended = elector.run(stop.signal);

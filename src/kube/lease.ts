@@ -3,6 +3,7 @@
  * and leadership that ends at the renew deadline whether or not the API can be reached.
  */
 import type { Logger } from "pino";
+import type { OnTaskFailure } from "./background.ts";
 import { sleep } from "./backoff.ts";
 import { LeaseLock } from "./lease-lock.ts";
 import { LEASES, type Lease } from "./lease-record.ts";
@@ -41,6 +42,8 @@ export interface ElectorOptions {
   /** What a person should do about a failure, to stand in the log beside it. */
   readonly advice?: (error: unknown) => string | undefined;
   readonly random?: () => number;
+  /** Told of a failure of the watch that is not the server's; the watch then goes on. Default: the log. */
+  readonly onTaskFailure?: OnTaskFailure;
 }
 
 export interface Elector {
@@ -49,7 +52,7 @@ export interface Elector {
   readonly hasReachedApi: boolean;
   /** The last failure to reach the Lease, until we lead or renew. */
   readonly lastError: unknown;
-  /** Stands for election again and again until `signal` aborts, then gives the Lease up. Run it once. */
+  /** Stands for election again and again until `signal` aborts, then gives the Lease up. One run at a time. */
   run(signal: AbortSignal): Promise<void>;
 }
 
@@ -63,6 +66,7 @@ export function createElector(options: ElectorOptions): Elector {
 
 const JITTER = 1.2;
 const RELEASE_TIMEOUT_MS = 3000;
+const LAST_TRY_MS = 1000;
 
 type Times = Required<Pick<ElectorOptions, "leaseDurationMs" | "renewDeadlineMs" | "retryPeriodMs">>;
 
@@ -70,7 +74,8 @@ class LeaseElector implements Elector {
   readonly #options: ElectorOptions;
   readonly #times: Times;
   readonly #lock: LeaseLock;
-  readonly #reflector: Reflector<Lease>;
+  /** Of the run under way. */
+  #reflector!: Reflector<Lease>;
   /** Aborted when the Lease has changed or we are stopped: ends the standby's wait. */
   #wake = new AbortController();
   #lastFailure = "";
@@ -87,7 +92,6 @@ class LeaseElector implements Elector {
       onNewHolder: (holder) => options.onNewLeader?.(holder),
       onWentBack: (held, found) => this.#wentBack(held, found),
     });
-    this.#reflector = this.#watchLease();
   }
 
   get isLeader(): boolean {
@@ -102,10 +106,11 @@ class LeaseElector implements Elector {
     const stop = new AbortController();
     const wakeUp = () => this.#wakeUp();
     signal.addEventListener("abort", wakeUp);
-    const watching = this.#reflector.start(stop.signal);
+    this.#reflector = this.#watchLease();
+    const watching = this.#reflector.start(stop.signal); // never rejects
     try {
       while (!signal.aborted) {
-        if (await this.#standForElection()) await this.#lead(signal);
+        if (await this.#standForElection(signal)) await this.#lead(signal);
         else await this.#waitForChance(signal);
       }
     } finally {
@@ -117,7 +122,7 @@ class LeaseElector implements Elector {
 
   /** The standby sees a release or a renewal as it happens; a watch silent for a whole lease is a broken one. */
   #watchLease(): Reflector<Lease> {
-    const { client, log, namespace, name } = this.#options;
+    const { client, log, namespace, name, onTaskFailure } = this.#options;
     const onChange = () => {
       if (this.#isLeader) return; // our own writes, late
       this.#lock.observe(this.#reflector.store.list()[0]);
@@ -125,7 +130,8 @@ class LeaseElector implements Elector {
     };
     const fieldSelector = `metadata.name=${name}`;
     const idleTimeoutMs = this.#times.leaseDurationMs;
-    return createReflector<Lease>({ client, log, type: LEASES, namespace, fieldSelector, idleTimeoutMs, onChange });
+    const shared = { client, log, onTaskFailure };
+    return createReflector<Lease>({ ...shared, type: LEASES, namespace, fieldSelector, idleTimeoutMs, onChange });
   }
 
   #wentBack(held: string, found: string): void {
@@ -138,11 +144,12 @@ class LeaseElector implements Elector {
     this.#wake = new AbortController();
   }
 
-  async #standForElection(): Promise<boolean> {
+  async #standForElection(stop: AbortSignal): Promise<boolean> {
+    using limit = tryLimit(this.#times.renewDeadlineMs, stop);
     try {
-      return await this.#lock.acquire(AbortSignal.timeout(this.#times.renewDeadlineMs));
+      return await this.#lock.acquire(limit.signal);
     } catch (error) {
-      this.#failed("acquire", error);
+      if (!stop.aborted) this.#failed("acquire", error);
       return false;
     }
   }
@@ -166,6 +173,7 @@ class LeaseElector implements Elector {
     const workEnded = new AbortController();
     const endTerm = () => this.#endTerm(term);
     const keeping = this.#keep(workEnded.signal).finally(endTerm);
+    keeping.catch(() => {}); // awaited below, once the work has ended
     signal.addEventListener("abort", endTerm);
     try {
       await Promise.all([aborted(term.signal), this.#work(term.signal)]);
@@ -204,19 +212,21 @@ class LeaseElector implements Elector {
     while (!ended.aborted) {
       await sleep(Math.max(0, Math.min(retryPeriodMs, left())), ended);
       if (ended.aborted) break;
-      if (left() <= 0 || (await this.#renew(left())) === "lost") return false;
+      if (left() <= 0 || (await this.#renew(left(), ended)) === "lost") return false;
     }
     return true;
   }
 
   /** A try has half the deadline at most, so that one hung connection does not cost the leadership. */
-  async #renew(leftMs: number): Promise<"kept" | "lost" | "failed"> {
-    const signal = AbortSignal.timeout(Math.ceil(Math.min(leftMs, this.#times.renewDeadlineMs / 2)));
+  async #renew(leftMs: number, ended: AbortSignal): Promise<"kept" | "lost" | "failed"> {
+    const limit = AbortSignal.timeout(Math.ceil(Math.min(leftMs, this.#times.renewDeadlineMs / 2)));
+    const signal = AbortSignal.any([limit, ended]); // the release that follows finds out what became of the write
     try {
       if (!(await this.#lock.renew(signal))) return "lost";
       this.#succeeded();
       return "kept";
     } catch (error) {
+      if (ended.aborted) return "failed";
       this.#failed("renew", error);
       return isKubeError(error, "NotFound") ? "lost" : "failed"; // deleted: whoever creates it next leads
     }
@@ -250,6 +260,26 @@ class LeaseElector implements Elector {
       `Cannot ${what} the Lease ${namespace}/${name}${remedy === undefined ? "" : `. ${remedy}`}`,
     );
   }
+}
+
+/** Ends a try after `limitMs`; once `stop` has aborted, soon: a Lease that it wins until then is given back. */
+function tryLimit(limitMs: number, stop: AbortSignal): Disposable & { readonly signal: AbortSignal } {
+  const limit = new AbortController();
+  const end = () => limit.abort(new DOMException("no answer in time", "TimeoutError"));
+  let timer = setTimeout(end, limitMs);
+  const hurry = () => {
+    clearTimeout(timer);
+    timer = setTimeout(end, Math.min(limitMs, LAST_TRY_MS));
+  };
+  if (stop.aborted) hurry();
+  stop.addEventListener("abort", hurry);
+  return {
+    signal: limit.signal,
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      stop.removeEventListener("abort", hurry);
+    },
+  };
 }
 
 /** The time limit of a try over several calls ends it with words of the runtime's, which name nobody. */

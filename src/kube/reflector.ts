@@ -4,6 +4,7 @@
  */
 import type { Logger } from "pino";
 import type { KubeObject } from "../api/meta.ts";
+import { logTaskFailure, type OnTaskFailure, runTask } from "./background.ts";
 import { type Backoff, type BackoffOptions, createBackoff, sleep } from "./backoff.ts";
 import { compare, glance, named, newestOf } from "./glance.ts";
 import { type Change, keyOf, ObjectStore, type Store } from "./store.ts";
@@ -45,6 +46,8 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly healthyAfterMs?: number;
   /** Default 0.8 s doubling to 30 s. */
   readonly backoff?: BackoffOptions;
+  /** Told of a failure that is not the server's; the reflector then goes on. Default: the log. */
+  readonly onTaskFailure?: OnTaskFailure | undefined;
 }
 
 export interface Reflector<T extends KubeObject> {
@@ -109,7 +112,14 @@ class CollectionReflector<T extends KubeObject> implements Reflector<T> {
     const { plural } = this.#options.type;
     if (this.#started) throw new Error(`The reflector of ${plural} was started before; make another one`);
     this.#started = true;
-    return this.#run(signal);
+    return this.#runAsTask(signal);
+  }
+
+  async #runAsTask(signal: AbortSignal): Promise<void> {
+    const { type, log, backoff, onTaskFailure: onFailure = logTaskFailure(log) } = this.#options;
+    const task = { task: "reflectors", what: `watch ${type.plural}`, signal, backoff, onFailure } as const;
+    await runTask(task, () => this.#run(signal));
+    this.#firstSync.reject(new Error(`Stopped before ${type.plural} could be listed`));
   }
 
   relist(): void {
@@ -125,7 +135,6 @@ class CollectionReflector<T extends KubeObject> implements Reflector<T> {
       const stood = await this.#listAndWatch(signal);
       if (!stood) await sleep(this.#backoff.next(), signal);
     }
-    this.#firstSync.reject(new Error(`Stopped before ${this.#options.type.plural} could be listed`));
   }
 
   /** One watch, after a list where there is nothing to go on from; whether it stood long enough to be followed at once. */

@@ -7,7 +7,7 @@ const cidr = fc
   .record({ value: fc.bigInt(0n, 255n), prefix: fc.integer({ min: 24, max: 32 }) })
   .map(({ value, prefix }) => cidrOf({ version: 4, value: 0x0a000000n + value }, prefix));
 
-test("finds exactly the ranges that share addresses, whatever was added and deleted before", () => {
+test("finds exactly the ranges that share addresses, whatever was added and deleted before", () =>
   fc.assert(
     fc.property(
       fc.array(cidr, { maxLength: 40 }),
@@ -22,8 +22,7 @@ test("finds exactly the ranges that share addresses, whatever was added and dele
         expect(index.overlapping(wanted).sort((a, b) => a - b)).toEqual(expected);
       },
     ),
-  );
-});
+  ));
 
 test("a range of another family shares nothing", () => {
   const index = new CidrIndex<string>();

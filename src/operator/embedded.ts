@@ -8,6 +8,8 @@ import { SINGLETON_NAME } from "../api/installation.ts";
 import type { IPPool } from "../api/v3.ts";
 import { type Datastore, DatastoreError, isDatastoreError, type Kind } from "../datastore/datastore.ts";
 import { openEmbedded } from "../datastore/embedded.ts";
+import { runTask, startTask } from "../kube/background.ts";
+import { sleep } from "../kube/backoff.ts";
 import { type Console, createConsole } from "./console.ts";
 import { openEndpoints } from "./endpoints.ts";
 import { howToBegin, tryIt } from "./first-steps.ts";
@@ -33,13 +35,13 @@ export async function runEmbedded(path: string, operator: OperatorProcess): Prom
     required: false,
   });
   const folder = followFolder({ path, datastore, terminal, operator: { ...operator, stop }, lost });
-  await folder.pass();
+  await Promise.race([folder.first, folder.ended]);
   synced.files = true;
   if (!stop.aborted) {
     await work(datastore, terminal, { ...operator, stop }, lost).catch((error: unknown) => lost.abort(error));
   }
   const clean = await endsWithin(options.gracefulShutdownTimeout, manager.stop("drain"), log);
-  await folder.idle();
+  await folder.ended;
   await closeEndpoints();
   await datastore.close();
   if (lost.signal.aborted) throw lost.signal.reason;
@@ -83,9 +85,11 @@ interface FollowedFolder {
 
 /** For what a watch of the folder does not see: the target of a link, a store that is free again. */
 const POLL_MS = 1000;
+const PAUSE = { baseMs: POLL_MS, maxMs: 30_000 };
 
 /** Takes the folder in after each change and every second, one pass after the other, until the stop. */
-function followFolder({ path, datastore, terminal, operator: { options, log, stop }, lost }: FollowedFolder) {
+function followFolder({ path, datastore, terminal, operator, lost }: FollowedFolder) {
+  const { options, log, stop, onTaskFailure: onFailure } = operator;
   const folder = options.manifests;
   const sync = createManifestSync({
     datastore,
@@ -93,33 +97,39 @@ function followFolder({ path, datastore, terminal, operator: { options, log, sto
     tell: (event) => terminal.file(folder, event),
   });
   const opened = fileAt(path);
+  const first = Promise.withResolvers<void>();
+  let wake = new AbortController();
   let told = "";
-  const onePass = async () => {
+  const pass = async () => {
     try {
       expectStoreFile(path, opened);
       await sync.sync(await readManifestFolder(folder));
       if (told !== "") log.warn("Manifests are taken in again.");
       told = "";
     } catch (error) {
-      if (isDatastoreError(error, "Invalid") && error.kind === "") return lost.abort(error);
+      if (isLost(error)) return lost.abort(error);
       const text = errorText(error);
       if (text !== told && !stop.aborted) log.warn(`Manifests are not taken in yet, this is tried again: ${text}`);
       told = text;
+    } finally {
+      first.resolve();
     }
   };
-  let running: Promise<void> | undefined;
-  const pass = () => {
-    if (stop.aborted) return running ?? Promise.resolve();
-    running ??= onePass().finally(() => {
-      running = undefined;
-    });
-    return running;
+  const passes = async () => {
+    while (!stop.aborted) {
+      wake = new AbortController();
+      await pass();
+      await sleep(POLL_MS, AbortSignal.any([stop, wake.signal]));
+    }
   };
-  watchManifestFolder(folder, pass, stop);
-  const poll = setInterval(pass, POLL_MS);
-  stop.addEventListener("abort", () => clearInterval(poll));
-  if (stop.aborted) clearInterval(poll);
-  return { pass, idle: async () => running };
+  const task = { task: "manifests", what: "sync the manifests", signal: stop, backoff: PAUSE, onFailure } as const;
+  watchManifestFolder(folder, () => wake.abort(), stop);
+  return { first: first.promise, ended: runTask(task, passes) };
+}
+
+/** A store that is damaged or gone: trying again cannot help. */
+function isLost(error: unknown): boolean {
+  return isDatastoreError(error, "Invalid") && error.kind === "";
 }
 
 /** Which file the path names now; another one after it was removed or replaced. */
@@ -140,7 +150,7 @@ function expectStoreFile(path: string, opened: ReturnType<typeof fileAt>): void 
 function followStore(
   datastore: Datastore,
   terminal: Console,
-  { manager, stop }: OperatorProcess,
+  { manager, stop, onTaskFailure: onFailure }: OperatorProcess,
   lost: AbortController,
 ): void {
   const pools = new Map<string, IPPool>();
@@ -151,22 +161,29 @@ function followStore(
     clock: () => new Date(),
   });
   const enqueue = manager.register(reconciler, () => [SINGLETON_NAME]);
-  const follow = async <K extends Kind>(kind: K, seen: (event: FollowedEvent<K>) => void) => {
-    for await (const event of datastore.watch(kind, { signal: stop })) {
-      seen(event);
-      enqueue(SINGLETON_NAME);
-    }
+  const follow = <K extends Kind>(kind: K, seen: (event: FollowedEvent<K>) => void, begin = () => {}) => {
+    const events = async () => {
+      begin();
+      for await (const event of datastore.watch(kind, { signal: stop })) {
+        seen(event);
+        enqueue(SINGLETON_NAME);
+      }
+    };
+    const task = { task: "reflectors", what: `watch ${kind}`, signal: stop, backoff: PAUSE, onFailure } as const;
+    startTask(task, () => events().catch(endIfLost));
   };
-  // Without its watch the operator would be deaf: ending with the reason is better.
-  const failed = (error: unknown) => lost.abort(error);
-  follow("Installation", ({ type, object }) => terminal.installation(type === "Deleted" ? undefined : object)).catch(
-    failed,
-  );
-  follow("IPAMConfiguration", () => {}).catch(failed);
-  follow("IPPool", ({ type, object }) => {
+  // Without its watch the operator would be deaf: ending with the reason is better where trying again cannot help.
+  const endIfLost = (error: unknown) => {
+    if (!isLost(error)) throw error;
+    lost.abort(error);
+  };
+  follow("Installation", ({ type, object }) => terminal.installation(type === "Deleted" ? undefined : object));
+  follow("IPAMConfiguration", () => {});
+  const note = ({ type, object }: FollowedEvent<"IPPool">) => {
     if (type === "Deleted") pools.delete(object.metadata.name);
     else pools.set(object.metadata.name, object);
-  }).catch(failed);
+  };
+  follow("IPPool", note, () => pools.clear());
 }
 
 type FollowedEvent<K extends Kind> = import("../datastore/datastore.ts").DatastoreEvent<K>;

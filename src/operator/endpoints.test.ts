@@ -33,6 +33,7 @@ const open = (probes: number, metrics: number, required: boolean) =>
     metrics: createMetrics(),
     ready: [],
     log: pino({ level: "silent" }),
+    onTaskFailure: () => {},
     required,
   });
 

@@ -1,5 +1,6 @@
 /** Opens the probe, metrics and inspector endpoints that the flags ask for. */
 import type { Logger } from "pino";
+import type { OnTaskFailure } from "../kube/background.ts";
 import { errorText } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { ScrapeGuard } from "./metrics-access.ts";
@@ -20,6 +21,7 @@ export interface EndpointsOptions {
   readonly metrics: Metrics;
   readonly ready: readonly ReadyCheck[];
   readonly log: Logger;
+  readonly onTaskFailure: OnTaskFailure;
   /** What stands before /metrics; absent: plain HTTP, for everybody. */
   readonly guard?: ScrapeGuard | undefined;
   /** A port in use: an error (a cluster's kubelet would find no probe), or only a line in the log. */
@@ -35,6 +37,7 @@ export async function openEndpoints({
   metrics,
   ready,
   log,
+  onTaskFailure,
   guard,
   required,
 }: EndpointsOptions): Promise<() => Promise<void>> {
@@ -49,7 +52,9 @@ export async function openEndpoints({
       },
   };
   const open = (what: string, flag: string, address: BindAddress | "off", routes: Routes, make?: MakeServer) =>
-    address === "off" ? undefined : openOne({ what, flag, address, routes, log, required, makeServer: make });
+    address === "off"
+      ? undefined
+      : openOne({ what, flag, address, routes, log, onTaskFailure, required, makeServer: make });
   const opened = await Promise.allSettled([
     open("probes", "--health-probe-bind-address", options.healthProbeBindAddress, probes),
     open("metrics", "--metrics-bind-address", options.metricsBindAddress, scrape, guard?.makeServer),
@@ -65,7 +70,7 @@ export async function openEndpoints({
   throw failed.reason;
 }
 
-interface Endpoint extends Pick<EndpointsOptions, "log" | "required"> {
+interface Endpoint extends Pick<EndpointsOptions, "log" | "onTaskFailure" | "required"> {
   readonly what: string;
   readonly flag: string;
   readonly address: BindAddress;
@@ -73,9 +78,9 @@ interface Endpoint extends Pick<EndpointsOptions, "log" | "required"> {
   readonly makeServer: MakeServer | undefined;
 }
 
-async function openOne({ what, flag, address, routes, makeServer, log, required }: Endpoint) {
+async function openOne({ what, flag, address, routes, makeServer, log, onTaskFailure, required }: Endpoint) {
   try {
-    const server = await serveHttp(address, routes, makeServer);
+    const server = await serveHttp(address, routes, { makeServer, onTaskFailure });
     log.info({ port: server.port }, `Serving ${what}: ${Object.keys(routes).join(", ")}`);
     return server;
   } catch (error) {

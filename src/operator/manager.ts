@@ -3,6 +3,8 @@
  * A term begins with every key, so that nothing seen while standing by is missed.
  */
 import type { Logger } from "pino";
+import { logTaskFailure, type OnTaskFailure, runTask } from "../kube/background.ts";
+import { sleep } from "../kube/backoff.ts";
 import { createQueue, type QueueMetrics, type QueueOptions, type WorkQueue } from "../kube/queue.ts";
 import type { Reconciler } from "./controller.ts";
 import { type Metrics, zeroController } from "./metrics.ts";
@@ -20,6 +22,8 @@ export interface ManagerOptions {
   /** Delays of keys that failed; client-go's when absent. */
   readonly queue?: Pick<QueueOptions, "baseMs" | "maxMs">;
   readonly random?: () => number;
+  /** Told of a failure that is no reconciliation's; the worker then goes on. Default: the log. */
+  readonly onTaskFailure?: OnTaskFailure;
 }
 
 export interface Manager {
@@ -56,8 +60,10 @@ export function createManager(options: ManagerOptions): Manager {
 interface Term {
   readonly queue: WorkQueue;
   readonly cut: AbortController;
-  readonly workers: Promise<unknown>;
-  resync: NodeJS.Timeout | undefined;
+  /** Ends the resyncs. */
+  readonly over: AbortController;
+  /** The workers and the resyncs; never rejects. */
+  readonly tasks: Promise<unknown>;
 }
 
 /** Longest delay a timer can hold. */
@@ -84,29 +90,37 @@ class Controller {
   start(): void {
     if (this.#term !== undefined) throw new Error(`Controller ${this.#reconciler.name} runs already; stop it first`);
     const { concurrent, metrics, log, reconcileTimeoutMs: timeoutMs } = this.#options;
-    const queue = createQueue({ ...this.#options.queue, metrics: queueMetrics(metrics, this.#reconciler.name) });
-    const cut = new AbortController();
+    const { name } = this.#reconciler;
+    const queue = createQueue({ ...this.#options.queue, metrics: queueMetrics(metrics, name) });
+    const [cut, over] = [new AbortController(), new AbortController()];
     const deps = { reconciler: this.#reconciler, queue, cut: cut.signal, log, metrics, timeoutMs };
-    const workers = Promise.all(Array.from({ length: concurrent }, () => work(deps)));
-    this.#term = { queue, cut, workers, resync: undefined };
-    this.#enqueueAll(this.#term);
+    const run = (what: string, task: () => Promise<void>) => this.#runTask(`${what} ${name}`, over.signal, task);
+    const workers = Array.from({ length: concurrent }, () => run("reconcile", () => work(deps)));
+    const tasks = Promise.all([...workers, run("resync", () => this.#resync(queue, over.signal))]);
+    this.#term = { queue, cut, over, tasks };
   }
 
   async stop(how: "drain" | "cut"): Promise<void> {
     const term = this.#term;
     if (term === undefined) return;
-    clearTimeout(term.resync);
+    term.over.abort();
     term.queue.shutDown();
     if (how === "cut") term.cut.abort(new Error("This process no longer leads"));
-    await term.workers;
+    await term.tasks;
     if (this.#term === term) this.#term = undefined;
   }
 
-  #enqueueAll(term: Term): void {
-    for (const key of this.#keys()) term.queue.add(key);
+  #runTask(what: string, signal: AbortSignal, task: () => Promise<void>): Promise<void> {
+    const { log, onTaskFailure: onFailure = logTaskFailure(log) } = this.#options;
+    return runTask({ task: "controllers", what, signal, onFailure }, task);
+  }
+
+  async #resync(queue: WorkQueue, over: AbortSignal): Promise<void> {
     const { resyncPeriodMs, random = Math.random } = this.#options;
-    const period = Math.min(MAX_TIMER_MS, resyncPeriodMs * (0.9 + random() / 5));
-    term.resync = setTimeout(() => this.#enqueueAll(term), period);
+    while (!over.aborted) {
+      for (const key of this.#keys()) queue.add(key);
+      await sleep(Math.min(MAX_TIMER_MS, resyncPeriodMs * (0.9 + random() / 5)), over);
+    }
   }
 
   #measureWork(): void {

@@ -66,9 +66,11 @@ class FolderSync {
     const parsed = new Map([...files].map(([file, content]) => [file, this.#parse(file, content)]));
     const { good, refused } = judge(parsed, owners);
     for (const [file, problems] of refused) this.#refuse(file, problems);
-    for (const [file, manifests] of good) {
+    for (const [file, content] of [...files]) {
+      const manifests = good.get(file);
+      if (manifests === undefined) continue;
       if (manifests.some(({ object }) => unreadable.has(keyOf(object)))) this.#applied.delete(file);
-      await this.#apply(file, files.get(file)!, manifests);
+      await this.#apply(file, content, manifests);
     }
     const named = new Set([...good.values()].flat().map(({ object }) => keyOf(object)));
     await this.#deleteUnnamed(owned.filter(({ file, object }) => !refused.has(file) && !named.has(keyOf(object))));

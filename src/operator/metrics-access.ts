@@ -7,6 +7,7 @@ import { isKubeError, type KubeClient, type ResourceType } from "../kube/types.t
 import { FairQueue } from "./fair-queue.ts";
 import { errorText } from "./log.ts";
 import type { MakeServer, Reply } from "./probes.ts";
+import type { OperatorProcess } from "./process.ts";
 import { RecentMap } from "./recent-map.ts";
 import { openCertificate } from "./serving-certificate.ts";
 
@@ -23,8 +24,15 @@ export interface ScrapeGuard {
 }
 
 /** @throws when `certDir` has no usable certificate */
-export async function openScrapeGuard(client: KubeClient, certDir: string, log: Logger): Promise<ScrapeGuard> {
-  return { makeServer: await openCertificate(certDir, log), admit: createMetricsAccess({ client, log }) };
+export async function openScrapeGuard(
+  client: KubeClient,
+  certDir: string,
+  { log, onTaskFailure }: Pick<OperatorProcess, "log" | "onTaskFailure">,
+): Promise<ScrapeGuard> {
+  return {
+    makeServer: await openCertificate(certDir, log, { onTaskFailure }),
+    admit: createMetricsAccess({ client, log }),
+  };
 }
 
 export interface MetricsAccessOptions {

@@ -64,6 +64,11 @@ export const METRICS = [
     "method",
     "host",
   ]),
+  counter(
+    "ipam_operator_background_task_failures_total",
+    "Failures that a background task does not handle itself; the task starts again. Each is a line at level error.",
+    ["task"],
+  ),
   gauge("leader_election_master_status", "1 while this process holds the lease, 0 while it stands by.", ["name"]),
   { ...counter("process_cpu_seconds_total", "CPU time the process has used.", []), read: cpuSeconds },
   { ...gauge("process_resident_memory_bytes", "Resident memory.", []), read: () => process.memoryUsage.rss() },

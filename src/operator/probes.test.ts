@@ -2,12 +2,13 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { type HttpEndpoint, healthReply, monitorLoop, readyReply, serveHttp } from "./probes.ts";
 
 const open: HttpEndpoint[] = [];
+const onTaskFailure = () => {};
 afterEach(async () => {
   await Promise.all(open.splice(0).map((endpoint) => endpoint.close()));
 });
 
 async function serve(routes: Parameters<typeof serveHttp>[1]) {
-  const endpoint = await serveHttp({ host: "127.0.0.1", port: 0 }, routes);
+  const endpoint = await serveHttp({ host: "127.0.0.1", port: 0 }, routes, { onTaskFailure });
   open.push(endpoint);
   return (path: string, init?: RequestInit) => fetch(`http://127.0.0.1:${endpoint.port}${path}`, init);
 }
@@ -35,7 +36,9 @@ describe("serveHttp", () => {
 
   test("an address in use is an error, not a crash later", async () => {
     await serve({});
-    await expect(serveHttp({ host: "127.0.0.1", port: open[0]!.port }, {})).rejects.toThrow("EADDRINUSE");
+    await expect(serveHttp({ host: "127.0.0.1", port: open[0]!.port }, {}, { onTaskFailure })).rejects.toThrow(
+      "EADDRINUSE",
+    );
   });
 });
 

@@ -1,8 +1,9 @@
 /** HTTP for the kubelet and Prometheus: `/healthz`, `/readyz` and `/metrics`, on Node's own server. */
-import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { Server as HttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { escapeLine, escapeText } from "../escape.ts";
+import { type OnTaskFailure, reportFailure } from "../kube/background.ts";
 
 /** `host` undefined: all interfaces. */
 export interface BindAddress {
@@ -25,17 +26,24 @@ export interface HttpEndpoint {
   close(): Promise<void>;
 }
 
+export interface ServeOptions {
+  readonly makeServer?: MakeServer | undefined;
+  /** Told of an answer that could not be given. */
+  readonly onTaskFailure: OnTaskFailure;
+}
+
 /** Serves `routes` by exact path, GET and HEAD only. @throws when the address cannot be bound */
 export async function serveHttp(
   address: BindAddress,
   routes: Routes,
-  makeServer: MakeServer = createServer,
+  { makeServer = createServer, onTaskFailure }: ServeOptions,
 ): Promise<HttpEndpoint> {
-  const server = makeServer(async (request, response) => {
-    const reply = await replyTo(routes, request);
-    const contentType = reply.contentType ?? "text/plain; charset=utf-8";
-    response.writeHead(reply.status, { ...reply.headers, "content-type": contentType });
-    response.end(request.method === "HEAD" ? undefined : escapeText(reply.body));
+  const server = makeServer((request, response) => {
+    answer(routes, request, response).catch((error: unknown) => {
+      const next = "the client may ask again";
+      reportFailure(onTaskFailure, { task: "metrics", what: `answer ${request.method} ${request.url}`, error, next });
+      response.destroy();
+    });
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -49,6 +57,13 @@ export async function serveHttp(
       return closed;
     },
   };
+}
+
+async function answer(routes: Routes, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const reply = await replyTo(routes, request);
+  const contentType = reply.contentType ?? "text/plain; charset=utf-8";
+  response.writeHead(reply.status, { ...reply.headers, "content-type": contentType });
+  response.end(request.method === "HEAD" ? undefined : escapeText(reply.body));
 }
 
 async function replyTo(routes: Routes, request: IncomingMessage): Promise<Reply> {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createCertificateAuthority, type Issued } from "../../test/control-plane/certificates.ts";
+import { logTaskFailure } from "../kube/background.ts";
 import { createLogger } from "./log.ts";
 import { type HttpEndpoint, serveHttp } from "./probes.ts";
 import { openCertificate } from "./serving-certificate.ts";
@@ -32,8 +33,10 @@ const putBoth = async ({ certificate, privateKey }: Issued) => {
   await put("tls.key", privateKey);
 };
 async function serve(): Promise<void> {
-  const makeServer = await openCertificate(dir, log, 10);
-  server = await serveHttp({ host: "127.0.0.1", port: 0 }, { "/": () => ({ status: 200, body: "" }) }, makeServer);
+  const makeServer = await openCertificate(dir, log, { lookEveryMs: 10 });
+  const routes = { "/": () => ({ status: 200, body: "" }) };
+  const onTaskFailure = logTaskFailure(log);
+  server = await serveHttp({ host: "127.0.0.1", port: 0 }, routes, { makeServer, onTaskFailure });
 }
 /** Whether a client that trusts `ca` alone is answered. */
 const trusted = (ca: string) =>

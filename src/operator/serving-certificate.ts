@@ -2,16 +2,28 @@
 import { join } from "node:path";
 import type { SecureContextOptions, Server as TlsServer } from "node:tls";
 import type { Logger } from "pino";
+import { logTaskFailure, type OnTaskFailure, startTask } from "../kube/background.ts";
+import { sleep } from "../kube/backoff.ts";
 import { watchedFile } from "../kube/credential-files.ts";
 import { errorText } from "./log.ts";
 import type { MakeServer } from "./probes.ts";
 
 const LOOK_EVERY_MS = 5_000;
 
+export interface CertificateOptions {
+  readonly lookEveryMs?: number;
+  /** Told of a failure that is not the files'; the looks then go on. Default: the log. */
+  readonly onTaskFailure?: OnTaskFailure;
+}
+
 type Pair = Required<Pick<SecureContextOptions, "cert" | "key">>;
 
 /** Makes HTTPS servers with `tls.crt` and `tls.key` of a folder. @throws when they cannot be used now */
-export async function openCertificate(dir: string, log: Logger, lookEveryMs = LOOK_EVERY_MS): Promise<MakeServer> {
+export async function openCertificate(
+  dir: string,
+  log: Logger,
+  { onTaskFailure: onFailure = logTaskFailure(log), lookEveryMs = LOOK_EVERY_MS }: CertificateOptions = {},
+): Promise<MakeServer> {
   const read = pairReader(dir);
   const { createServer } = await import("node:https");
   const { createSecureContext } = await import("node:tls");
@@ -23,8 +35,17 @@ export async function openCertificate(dir: string, log: Logger, lookEveryMs = LO
   }
   return (listener) => {
     const server = createServer(pair, listener);
-    const timer = setInterval(follow(server, read, pair, log), lookEveryMs).unref();
-    return server.once("close", () => clearInterval(timer));
+    const closed = new AbortController();
+    const { signal } = closed;
+    const look = follow(server, read, pair, log);
+    startTask({ task: "metrics", what: "renew the certificate for metrics", signal, onFailure }, async () => {
+      for (;;) {
+        await sleep(lookEveryMs, signal);
+        if (signal.aborted) return;
+        await look();
+      }
+    });
+    return server.once("close", () => closed.abort());
   };
 }
 

@@ -14,7 +14,7 @@ afterEach(() => {
 
 test("the first signal asks to stop, the second ends the process with the signal's code", () => {
   const exit = vi.fn();
-  const stop = stopOnSignals(log, exit);
+  const stop = stopOnSignals(log, 60_000, exit);
   process.emit("SIGTERM");
   expect(stop.aborted).toBe(true);
   expect(exit).not.toHaveBeenCalled();

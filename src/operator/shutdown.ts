@@ -1,16 +1,24 @@
-/** SIGTERM and SIGINT: the first asks for a clean stop, the second ends the process at once. */
+/** SIGTERM and SIGINT: the first asks for a clean stop, which has a time limit; the second ends the process at once. */
 import type { Logger } from "pino";
 import { errorText } from "./log.ts";
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Aborts on the first signal. */
-export function stopOnSignals(log: Logger, exit: (code: number) => void = process.exit): AbortSignal {
+/** Aborts on the first signal. What has not ended `limitMs` later does not keep the process: it ends with code 1. */
+export function stopOnSignals(log: Logger, limitMs: number, exit: (code: number) => void = process.exit): AbortSignal {
   const stop = new AbortController();
+  const late = () => {
+    try {
+      log.error(`The clean stop took longer than ${limitMs / 1000} s; ending the process`);
+    } finally {
+      exit(1);
+    }
+  };
   for (const [name, code] of Object.entries(SIGNALS)) {
     process.on(name, () => {
       if (stop.signal.aborted) return exit(code);
       log.info({ signal: name }, "Stopping: finishing what is under way; send the signal again to end at once");
+      setTimeout(late, limitMs).unref();
       stop.abort(new Error(`${name} received`));
     });
   }

@@ -22,13 +22,19 @@ interface Run extends WorkerDeps {
   readonly labels: { readonly controller: string };
 }
 
-/** Takes keys and reconciles them until the queue is shut down. */
+/** Takes keys and reconciles them until the queue is shut down. @throws when an outcome cannot be accounted for */
 export async function work(deps: WorkerDeps): Promise<void> {
   const { queue, reconciler, log } = deps;
   for (let key = await queue.get(); key !== undefined; key = await queue.get()) {
     const labels = { controller: reconciler.name };
-    await reconcileOnce({ ...deps, key, labels, log: log.child(logKeys(reconciler, key)) });
-    queue.done(key);
+    try {
+      await reconcileOnce({ ...deps, key, labels, log: log.child(logKeys(reconciler, key)) });
+    } catch (error) {
+      queue.addRateLimited(key);
+      throw error;
+    } finally {
+      queue.done(key);
+    }
   }
 }
 

@@ -128,7 +128,11 @@ describe("what ipamctl prints", () => {
 
 describe("HTTP", () => {
   const bodyOf = async (reply: () => Reply | Promise<Reply>) => {
-    const { port, close } = await serveHttp({ host: "127.0.0.1", port: 0 }, { "/": reply });
+    const { port, close } = await serveHttp(
+      { host: "127.0.0.1", port: 0 },
+      { "/": reply },
+      { onTaskFailure: () => {} },
+    );
     try {
       return await (await fetch(`http://127.0.0.1:${port}/`)).text();
     } finally {

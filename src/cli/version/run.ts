@@ -29,10 +29,16 @@ export interface VersionReport {
 export async function run(session: Session, { options }: Given): Promise<number | undefined> {
   const client = { version: VERSION, node: process.version };
   const place = options["client"] ? undefined : clusterOf(session, options);
-  if (place === undefined) return void (await session.print(versionOutput({ client })));
+  if (place === undefined) {
+    await session.print(versionOutput({ client }));
+    return;
+  }
   const { clusterVersions } = await import("./cluster.ts");
   const found = await clusterVersions(place, session).catch((error: Error) => error);
-  if (!(found instanceof Error)) return void (await session.print(versionOutput({ client, cluster: found })));
+  if (!(found instanceof Error)) {
+    await session.print(versionOutput({ client, cluster: found }));
+    return;
+  }
   session.signal.throwIfAborted();
   await session.print(versionOutput({ client }));
   session.say(`${session.program}: ${found.message}`);

@@ -17,7 +17,7 @@ test.each([
     encoding: "json",
     sink: { write: (line) => lines.push(JSON.parse(line)) },
   });
-  const recorder = { event: (...event: unknown[]) => void recorded.push(event) };
+  const recorder = { event: (...event: unknown[]) => recorded.push(event) };
   loggedEvents(recorder, log).event(installation, type, reason, "put back", "Reconcile");
   expect(recorded).toEqual([[installation, type, reason, "put back", "Reconcile"]]);
   expect(lines).toEqual(expected.map((line) => expect.objectContaining(line)));

@@ -6,6 +6,7 @@ import { createInstallationReconciler } from "../../../reconcilers/installation.
 import { createRbacReconciler, RBAC_KEY, RBAC_SELECTOR, RBAC_TYPES } from "../../../reconcilers/rbac.ts";
 import { type Installation, SINGLETON_NAME } from "../../api/installation.ts";
 import { openKubernetes } from "../../datastore/kubernetes.ts";
+import { runTask } from "../../kube/background.ts";
 import { loadCredentials } from "../../kube/credentials.ts";
 import { createEventRecorder } from "../../kube/events.ts";
 import { createElector, type Elector } from "../../kube/lease.ts";
@@ -72,27 +73,46 @@ interface Work {
 
 /** From the first watch until the process is asked to stop. */
 async function work({ client, namespace, subjects, watches, operator }: Work): Promise<void> {
-  const { log, options, stop } = operator;
+  const { log, options, stop, onTaskFailure } = operator;
   const guard = await scrapeGuard(client, operator);
   const identity = `${hostname()}_${randomBytes(4).toString("hex")}`;
-  const recorder = createEventRecorder({ client, log, controller: LEASE_NAME, instance: identity });
+  const recorder = createEventRecorder({
+    client,
+    log,
+    controller: LEASE_NAME,
+    instance: identity,
+    signal: watches,
+    onTaskFailure,
+  });
   const watch = wire({ client, events: recorder, subjects, watches, operator });
   const elector = options.leaderElect ? electorOf({ client, namespace, identity, operator, watch }) : undefined;
   const ready = [stopping(stop), ...readyChecks(watch, elector)];
   const closeEndpoints = await openEndpoints({ ...operator, ready, guard, required: true });
   try {
-    await (elector === undefined ? leadAlone(operator) : elector.run(stop));
+    await (elector === undefined ? leadAlone(operator) : standForElection(elector, operator));
     await endsWithin(LAST_WORDS_MS, recorder.flush(), log);
   } finally {
     await closeEndpoints();
   }
 }
 
+/** Again and again until the stop, whatever an election fails of. */
+function standForElection(
+  elector: Elector,
+  { options, stop, onTaskFailure: onFailure }: OperatorProcess,
+): Promise<void> {
+  const { leaderElectRetryPeriod: baseMs, leaderElectLeaseDuration } = options;
+  const backoff = { baseMs, maxMs: Math.max(baseMs, leaderElectLeaseDuration) };
+  const task = { task: "leases", what: "lead or stand for election", signal: stop, backoff, onFailure } as const;
+  return runTask(task, () => elector.run(stop));
+}
+
 /** Loaded only when it is asked for. */
-async function scrapeGuard(client: KubeClient, { options, log }: OperatorProcess): Promise<ScrapeGuard | undefined> {
+async function scrapeGuard(client: KubeClient, operator: OperatorProcess): Promise<ScrapeGuard | undefined> {
+  const { options } = operator;
   if (!options.metricsSecure || options.metricsBindAddress === "off") return undefined;
   const { openScrapeGuard } = await import("../metrics-access.ts");
-  return openScrapeGuard(client, options.metricsCertDir!, log);
+  return openScrapeGuard(client, options.metricsCertDir!, operator);
 }
 
 interface Wiring extends Omit<Work, "namespace"> {
@@ -131,6 +151,7 @@ function wire({ client, events, subjects, watches, operator }: Wiring): ClusterW
     signal: watches,
     idleTimeoutMs: options.watchIdleTimeout,
     retryMs: options.discoveryPeriod,
+    onTaskFailure: operator.onTaskFailure,
     chooseGroup: () => chooseGroup(client, options.datastore, watches),
     onChosen: ({ generation }) => {
       datastore = openKubernetes({ client, flavour: generation });
@@ -197,6 +218,7 @@ function electorOf({
     namespace,
     name: LEASE_NAME,
     identity,
+    onTaskFailure: operator.onTaskFailure,
     leaseDurationMs: options.leaderElectLeaseDuration,
     renewDeadlineMs: options.leaderElectRenewDeadline,
     retryPeriodMs: options.leaderElectRetryPeriod,

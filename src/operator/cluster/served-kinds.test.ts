@@ -2,6 +2,7 @@
 import { pino } from "pino";
 import { expect, test, vi } from "vitest";
 import type { KubeObject } from "../../api/meta.ts";
+import { logTaskFailure } from "../../kube/background.ts";
 import type { KubeClient, KubeWatchOptions, ResourceType } from "../../kube/types.ts";
 import { CRD_TYPE, createServedKinds, type ServedKindsOptions } from "./served-kinds.ts";
 
@@ -32,7 +33,7 @@ function kindsOf(answer: unknown, more: Partial<ServedKindsOptions> = {}) {
       );
     },
   } as unknown as KubeClient;
-  const log = pino({ level: "warn" }, { write: (line: string) => void logged.push(JSON.parse(line).msg) });
+  const log = pino({ level: "warn" }, { write: (line: string) => logged.push(JSON.parse(line).msg) });
   const onState = () => {};
   const kinds = createServedKinds({
     client,
@@ -41,6 +42,7 @@ function kindsOf(answer: unknown, more: Partial<ServedKindsOptions> = {}) {
     idleTimeoutMs: 60_000,
     retryMs: 20,
     onState,
+    onTaskFailure: logTaskFailure(log),
     ...more,
   });
   const pools = kinds.watch({ type: POOLS, needed: true, onChange: () => {} });

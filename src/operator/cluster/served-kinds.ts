@@ -5,11 +5,11 @@
  */
 import type { Logger } from "pino";
 import type { KubeObject } from "../../api/meta.ts";
+import { createBackground, type OnTaskFailure, type RunInBackground } from "../../kube/background.ts";
 import { type BackoffOptions, sleep } from "../../kube/backoff.ts";
 import { servedResources } from "../../kube/discovery.ts";
 import { createReflector, type Reflector } from "../../kube/reflector.ts";
 import { asKubeError, isKubeError, type KubeClient, type KubeError, type ResourceType } from "../../kube/types.ts";
-import { createBackground, type RunInBackground } from "./background.ts";
 
 /** When to ask again after a definition has changed, in parts of `retryMs`, each after the one before. */
 const ASK_AGAIN_AFTER = [1 / 30, 1 / 10, 1 / 3, 1] as const;
@@ -37,6 +37,8 @@ export interface ServedKindsOptions {
   readonly onRefresh?: () => void | Promise<void>;
   /** Told when a definition was added, changed or removed, by its name, after what is served was asked again. */
   readonly onDefinition?: (name: string) => void | Promise<void>;
+  /** Told of a failure that the background work does not handle itself; the work is then tried again. */
+  readonly onTaskFailure: OnTaskFailure;
 }
 
 export interface WatchedKindOptions<T extends KubeObject> {
@@ -98,9 +100,9 @@ class Kinds implements ServedKinds {
 
   constructor(options: ServedKindsOptions) {
     this.#options = options;
-    const { client, log, signal, idleTimeoutMs, onState } = options;
+    const { client, log, signal, idleTimeoutMs, onState, onTaskFailure } = options;
     const backoff = backoffOf(options);
-    this.#run = createBackground({ log, signal, backoff });
+    this.#run = createBackground({ task: "discovery", signal, backoff, onFailure: onTaskFailure });
     this.#definitions = createReflector<KubeObject>({
       client,
       log,
@@ -110,6 +112,7 @@ class Kinds implements ServedKinds {
       transform: nameOnly,
       backoff,
       onState,
+      onTaskFailure,
       onChange: (name) => this.#definitionChanged(name),
     });
   }
@@ -126,12 +129,12 @@ class Kinds implements ServedKinds {
   }
 
   start(): void {
-    void this.#definitions.start(this.#options.signal);
+    this.#run(`watch ${CRD_TYPE.plural}`, () => this.#definitions.start(this.#options.signal));
     this.#run("look for missing kinds", () => this.#lookForNeeded());
   }
 
   watch<T extends KubeObject>(options: WatchedKindOptions<T>): WatchedKind<T> {
-    const kind = new Kind<T>(options, this.#options);
+    const kind = new Kind<T>(options, this.#options, this.#run);
     this.#kinds.push(kind as unknown as Kind<KubeObject>);
     this.ask();
     return kind;
@@ -235,16 +238,18 @@ class Kind<T extends KubeObject> implements WatchedKind<T> {
   readonly needed: boolean;
   readonly #options: WatchedKindOptions<T>;
   readonly #shared: ServedKindsOptions;
+  readonly #run: RunInBackground;
   #reflector: Reflector<T> | undefined;
   #stop: AbortController | undefined;
   #isStopped = false;
   served: boolean | undefined;
 
-  constructor(options: WatchedKindOptions<T>, shared: ServedKindsOptions) {
+  constructor(options: WatchedKindOptions<T>, shared: ServedKindsOptions, run: RunInBackground) {
     this.type = options.type;
     this.needed = options.needed;
     this.#options = options;
     this.#shared = shared;
+    this.#run = run;
   }
 
   list(): readonly T[] {
@@ -281,17 +286,20 @@ class Kind<T extends KubeObject> implements WatchedKind<T> {
   }
 
   #start(): void {
-    const { client, log, idleTimeoutMs, onState, signal } = this.#shared;
+    const { client, log, idleTimeoutMs, onState, signal, onTaskFailure } = this.#shared;
     this.#stop = new AbortController();
-    this.#reflector = createReflector<T>({
+    const reflector = createReflector<T>({
       ...this.#options,
       client,
       log,
       idleTimeoutMs,
       onState,
+      onTaskFailure,
       backoff: backoffOf(this.#shared),
     });
-    void this.#reflector.start(AbortSignal.any([signal, this.#stop.signal]));
+    this.#reflector = reflector;
+    const running = AbortSignal.any([signal, this.#stop.signal]);
+    this.#run(`watch ${this.type.plural}`, () => reflector.start(running));
   }
 
   /** Its definition is gone, and its objects with it. */

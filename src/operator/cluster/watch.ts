@@ -16,6 +16,7 @@ import { installationResource } from "../../api/resources.ts";
 import type { IPPool } from "../../api/v3.ts";
 import { MIGRATION } from "../../datastore/api-group.ts";
 import { apiGroups } from "../../datastore/flavours.ts";
+import type { OnTaskFailure } from "../../kube/background.ts";
 import { isKubeError, type KubeClient, type ResourceType } from "../../kube/types.ts";
 import { blockedBy, groupGone, notInstalled } from "./blocked.ts";
 import { nodeFacts, slimNode } from "./facts.ts";
@@ -38,6 +39,8 @@ export interface ClusterWatchOptions {
   readonly onChange: () => void;
   /** The set of served kinds may have changed. */
   readonly onServed: () => void;
+  /** See ServedKindsOptions. */
+  readonly onTaskFailure: OnTaskFailure;
 }
 
 export interface ClusterWatch {
@@ -79,13 +82,14 @@ class Watch implements ClusterWatch {
 
   constructor(options: ClusterWatchOptions) {
     this.#options = options;
-    const { client, log, signal, idleTimeoutMs, retryMs, onChange } = options;
+    const { client, log, signal, idleTimeoutMs, retryMs, onChange, onTaskFailure } = options;
     this.kinds = createServedKinds({
       client,
       log,
       signal,
       idleTimeoutMs,
       retryMs,
+      onTaskFailure,
       onState: () => this.#stateChanged(),
       incomplete: () => this.#mustChoose,
       onRefresh: () => this.#refreshed(),

@@ -2,8 +2,8 @@
 import { stringify } from "yaml";
 import manifest from "../../package.json" with { type: "json" };
 import { INSTALLATION_API_VERSION, INSTALLATION_KIND } from "../../src/api/installation.ts";
+import { KIND_DESCRIPTIONS } from "../../src/api/kind-schemas.ts";
 import { installationResource } from "../../src/api/resources.ts";
-import { KIND_DESCRIPTIONS } from "../crd/crds.ts";
 
 const HEAD = "# Generated from scripts/chart and package.json by `npm run generate`. Do not edit.\n";
 

@@ -4,9 +4,9 @@
  * be changed.
  */
 import { stringify } from "yaml";
+import { CONFIG_RULES, type ConfigRule, DEFAULT_CONFIG, ruleWords } from "../../src/api/config-rules.ts";
 import type { IpamField } from "../../src/api/installation.ts";
 import { resources } from "../../src/api/resources.ts";
-import { CONFIG_RULES, type ConfigRule, DEFAULT_CONFIG, ruleWords } from "../../src/ipam/config-rules.ts";
 import { blockSizeDocuments } from "./block-size-policy.ts";
 import { GENERATED } from "./crds.ts";
 

@@ -1,9 +1,10 @@
 /** A reference page per kind, from the same schemas as the CRDs, and one of the configuration rules: docs/reference/. */
+
+import type { CrdSchema } from "../../src/api/crd-schema.ts";
+import { installationProperties, ipamProperties, KIND_DESCRIPTIONS } from "../../src/api/kind-schemas.ts";
 import { installationResource, type Resource, resources } from "../../src/api/resources.ts";
 import type { IpamKind } from "../../src/api/v3.ts";
-import { installationProperties, ipamProperties, KIND_DESCRIPTIONS } from "./crds.ts";
 import { rulesPage } from "./rules-page.ts";
-import type { CrdSchema } from "./schema.ts";
 
 /** The pages by path. */
 export function generateReference(): Map<string, string> {
@@ -123,7 +124,7 @@ function differences(ofV3: readonly FieldRow[], ofV1: readonly FieldRow[]): Fiel
 /** The rules of a schema and of its fields, a line each. */
 function validations(schema: CrdSchema): string {
   const rules = [schema, ...Object.values(schema.properties ?? {})].flatMap(
-    (one) => (one["x-kubernetes-validations"] ?? []) as { message: string }[],
+    (one) => one["x-kubernetes-validations"] ?? [],
   );
   return rules.map(({ message }) => `- ${message}`).join("\n");
 }

@@ -4,6 +4,8 @@ export interface CelRule {
   readonly rule: string;
   readonly message: string;
   readonly fieldPath?: string;
+  /** Default: the value is invalid. */
+  readonly reason?: "FieldValueForbidden";
 }
 
 /** On the field, not on the spec: what is stored and not changed is then not judged again. */

@@ -22,13 +22,14 @@ import {
   type Stored,
   type WatchOptions,
 } from "./datastore.ts";
+import { type Admission, asCopy, asServer } from "./embedded-admission.ts";
 import { type Database, dataVersion, explained, openDatabase, snapshot, transaction } from "./embedded-database.ts";
 import { Feed } from "./embedded-feed.ts";
 import { firstForm, nextForm, parseObject, sameForm, withStatus } from "./embedded-objects.ts";
 import { objectOf, RowReader, refusal } from "./embedded-reader.ts";
 import { type ChangeRow, type Row, Tables } from "./embedded-tables.ts";
 import { isMarked, isMarkedKind, revisionOf } from "./rows.ts";
-import { problemsOf, validate } from "./validation.ts";
+import { problemsOf } from "./validation.ts";
 import { View } from "./view.ts";
 
 /** How a store of its own behaves. */
@@ -44,7 +45,12 @@ const BATCH = 256;
 
 /** Opens the store in a file, made where there is none, or in memory. @throws DatastoreError that says what to do */
 export function openEmbedded(path: string | ":memory:", options: EmbeddedOptions = {}): Datastore {
-  return new EmbeddedDatastore(path, options);
+  return new EmbeddedDatastore(path, options, asServer);
+}
+
+/** A store for a copy of what is stored elsewhere: it also takes objects that break rules, as older data does. */
+export function openCopy(path: string | ":memory:", options: EmbeddedOptions = {}): Datastore {
+  return new EmbeddedDatastore(path, options, asCopy);
 }
 
 class EmbeddedDatastore implements Datastore {
@@ -54,13 +60,15 @@ class EmbeddedDatastore implements Datastore {
   readonly #tables: Tables;
   readonly #feed: Feed;
   readonly #options: EmbeddedOptions;
+  readonly #admission: Admission;
   readonly #reader = new RowReader();
   #blocks = new BlockIndex();
   /** Revision up to which `#blocks` has all changes; -1: it is empty. */
   #blocksAt = -1;
 
-  constructor(path: string, options: EmbeddedOptions) {
+  constructor(path: string, options: EmbeddedOptions, admission: Admission) {
     this.#path = path;
+    this.#admission = admission;
     this.#options = options;
     this.#database = openDatabase(path);
     this.#tables = new Tables(this.#database, options.history ?? HISTORY);
@@ -102,9 +110,12 @@ class EmbeddedDatastore implements Datastore {
   }
 
   async create<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {
-    validate(object);
     const { clock = () => new Date() } = this.#options;
-    const first = firstForm(object, randomUUID(), clock());
+    const written = this.#admission.prepare(object);
+    const loading = this.#admission.load(object.kind);
+    if (loading) await loading; // no turn is given away where there is nothing to wait for
+    const first = firstForm(written, randomUUID(), clock());
+    this.#admission.admit(first);
     return this.#write(options, () => {
       const { name } = first.metadata;
       if (this.#tables.row(first.kind, name)) throw refusal("AlreadyExists", first.kind, name, "exists already");
@@ -114,19 +125,23 @@ class EmbeddedDatastore implements Datastore {
 
   async update<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {
     // The core library's own rows are what the types say; what a person may have written is checked.
-    if (!isMarkedKind(object.kind)) validate(object);
+    const isOwn = isMarkedKind(object.kind);
+    const written = isOwn ? object : this.#admission.prepare(object);
+    const loading = this.#admission.load(object.kind);
+    if (loading) await loading;
     const { clock = () => new Date() } = this.#options;
     return this.#replace(object, options, {
-      change: (stored) => nextForm(stored, object),
-      mend: (row) => formInPlaceOf(row, object, clock()),
+      change: (stored) => this.#admitted(nextForm(stored, written), stored, isOwn),
+      mend: (row) => this.#admitted(formInPlaceOf(row, written, clock()), undefined, isOwn),
     });
   }
 
   async updateStatus(object: Installation, { onto, ...options }: StatusOptions = {}): Promise<Installation> {
-    validate(object);
+    this.#admission.prepare(object);
+    await this.#admission.load(object.kind);
     return this.#replace<"Installation">(object, options, {
       ...(onto && { isAsRead: ({ json }) => isDeepStrictEqual(parseObject<Installation>(json).status, onto.status) }),
-      change: (stored) => withStatus<"Installation">(stored, object.status),
+      change: (stored) => this.#admitted(withStatus<"Installation">(stored, object.status), stored),
       mend: (row) => this.#reader.read("Installation", row), // which says what is wrong with it
     });
   }
@@ -237,6 +252,11 @@ class EmbeddedDatastore implements Datastore {
       const next = how.change(stored);
       return sameForm(next, stored) ? objectOf<K>(row) : this.#put("MODIFIED", next);
     });
+  }
+
+  #admitted<K extends Kind>(next: Stored<K>, stored: Stored<K> | undefined, isOwn = false): Stored<K> {
+    if (!isOwn) this.#admission.admit(next, stored);
+    return next;
   }
 
   /** The row that the caller read, and no other: by its revision, or by what else counts. */

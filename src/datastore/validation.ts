@@ -7,20 +7,25 @@ import { DatastoreError, type Kind, type Stored } from "./datastore.ts";
 
 const schemas: Readonly<Record<Kind, z.ZodType>> = { ...v3Schemas, Installation: installation };
 
-/** @throws DatastoreError Invalid, naming every field at fault */
+/** Refuses what cannot be read again. @throws DatastoreError Invalid, naming every field at fault */
 export function validate(object: Stored<Kind>): void {
-  const { kind, metadata } = object;
-  const problems = problemsOf(kind as Kind, object);
+  refuse(object, problemsOf(object.kind as Kind, object));
+}
+
+/** @throws DatastoreError Invalid where there is a problem */
+export function refuse({ kind, metadata }: Stored<Kind>, problems: readonly string[]): void {
   if (problems.length === 0) return;
   const name = String(metadata?.name ?? "");
   throw new DatastoreError("Invalid", kind, name, `${kind} "${name}" is invalid: ${problems.join("; ")}`);
 }
 
+/** Whether objects of this kind are kept in a datastore. */
+export const isKind = (kind: string): kind is Kind => Object.hasOwn(schemas, kind);
+
 /** What is wrong with an object of this kind, a field each. */
 export function problemsOf(kind: Kind, object: unknown): string[] {
-  const schema = schemas[kind];
-  if (schema === undefined) return [`kind: "${kind}" is not one of ${Object.keys(schemas).join(", ")}`];
-  const result = schema.safeParse(object);
+  if (!isKind(kind)) return [`kind: "${kind}" is not one of ${Object.keys(schemas).join(", ")}`];
+  const result = schemas[kind].safeParse(object);
   const found = result.error?.issues.map((issue) => `${pathText(issue.path)}: ${issue.message}`) ?? [];
   return [...found, ...nameProblems(kind, (object as Stored<Kind> | null)?.metadata?.name)];
 }

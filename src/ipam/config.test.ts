@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { type IPAMConfiguration, V3_API_VERSION } from "../api/v3.ts";
 import type { Datastore } from "../datastore/datastore.ts";
-import { openEmbedded } from "../datastore/embedded.ts";
+import { openCopy } from "../datastore/embedded.ts";
 import { createIpam } from "./client.ts";
 import { type ConfigChanges, configViolations, DEFAULT_CONFIG, getIPAMConfig, setIPAMConfig } from "./config.ts";
 import { IpamError } from "./errors.ts";
@@ -19,7 +19,7 @@ const row = (spec: Record<string, unknown>): IPAMConfiguration => ({
 
 /** An embedded store with one row. `meddlers` are other writers: each slips in right before one of our writes. */
 async function oneRow(spec?: Record<string, unknown>, meddlers: Meddler[] = []) {
-  const store = openEmbedded(":memory:");
+  const store = openCopy(":memory:");
   stores.push(store);
   if (spec) await store.create(row(spec));
   const writes: IPAMConfiguration[] = [];

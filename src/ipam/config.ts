@@ -1,14 +1,14 @@
 /** Reads and writes the one IPAM configuration, `IPAMConfiguration` `default`. */
 
+import { type ConfigViolation, configViolations, effectiveConfig, type IPAMConfig } from "../api/config-rules.ts";
 import { IPAM_FIELDS, SINGLETON_NAME } from "../api/installation.ts";
 import { objectIn } from "../api/kind-names.ts";
 import { type IPAMConfiguration, type IPAMConfigurationSpec, V3_API_VERSION } from "../api/v3.ts";
 import { type CallOptions, type Datastore, isDatastoreError } from "../datastore/datastore.ts";
-import { type ConfigViolation, configViolations, effectiveConfig, type IPAMConfig } from "./config-rules.ts";
 import { IpamError } from "./errors.ts";
 import { retryLostRaces } from "./retry.ts";
 
-export * from "./config-rules.ts";
+export * from "../api/config-rules.ts";
 
 export interface ConfigOptions extends CallOptions {
   /** The calling host is a Windows node, where strictAffinity must be true. */

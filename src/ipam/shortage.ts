@@ -1,9 +1,10 @@
 /** Why there are fewer addresses than asked for, in words: what cools down, and what a host's blocks are full of. Pure. */
+
+import { DEFAULT_MAX_BLOCKS_PER_HOST } from "../api/config-rules.ts";
 import type { IPAMBlock } from "../api/v3.ts";
 import type { AddressSet } from "../net/address-set.ts";
 import { has } from "../net/address-set.ts";
 import { addressAt, attributeAt, freeFrom, isCooling, rangeOf, timestamp } from "./block.ts";
-import { DEFAULT_MAX_BLOCKS_PER_HOST } from "./config-rules.ts";
 
 /** The most blocks a host may own, and who says so. */
 export interface BlockCap {

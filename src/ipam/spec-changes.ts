@@ -3,9 +3,9 @@
  * and an absent field has its default. Pure.
  */
 import { DEFAULT_BLOCK_SIZE } from "../api/block-sizes.ts";
+import { effectiveConfig } from "../api/config-rules.ts";
 import type { IPAMConfiguration, IPPool, IPPoolSpec, IPReservation } from "../api/v3.ts";
 import { canonicalCidr, parseCidr } from "../net/cidr.ts";
-import { effectiveConfig } from "./config-rules.ts";
 import { DEFAULT_USES } from "./pools.ts";
 import { reservationText } from "./reserved.ts";
 

@@ -1,9 +1,10 @@
 /** A snapshot with what everybody asks of it worked out once: rules in force, pools, live rows, who has which address. */
+
+import { DEFAULT_MAX_BLOCKS_PER_HOST, effectiveConfig, type IPAMConfig } from "../api/config-rules.ts";
 import { SINGLETON_NAME } from "../api/installation.ts";
 import type { BlockAffinity, IPAMBlock, IPAMHandle } from "../api/v3.ts";
 import { freeOrdinals, rangeOf, timestamp } from "../ipam/block.ts";
 import { problemOf } from "../ipam/block-problem.ts";
-import { DEFAULT_MAX_BLOCKS_PER_HOST, effectiveConfig, type IPAMConfig } from "../ipam/config-rules.ts";
 import { type Pool, poolAround, poolsOf } from "../ipam/pools.ts";
 import { reservedAddresses, withheld } from "../ipam/reserved.ts";
 import { type AddressSet, addressSet } from "../net/address-set.ts";

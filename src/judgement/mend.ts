@@ -1,11 +1,12 @@
 /** The commands that mend what is found, each kind once. */
-import { resourceNameIn } from "../api/kind-names.ts";
+
 import {
   type ConfigRuleName,
   configViolations,
   IP_COOLDOWN_SECONDS_LIMIT,
   type IPAMConfig,
-} from "../ipam/config-rules.ts";
+} from "../api/config-rules.ts";
+import { resourceNameIn } from "../api/kind-names.ts";
 import type { Evidence, Mend } from "./finding.ts";
 import { quoted } from "./shell.ts";
 import type { Snapshot } from "./snapshot.ts";

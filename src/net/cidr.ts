@@ -60,3 +60,10 @@ export function overlaps(a: Cidr, b: Cidr): boolean {
   const bits = BigInt(width(a.version) - Math.min(a.prefix, b.prefix));
   return a.version === b.version && a.base >> bits === b.base >> bits;
 }
+
+/** Whether a text is a range to Go's older, kinder reader: leading zeros and IPv4-mapped addresses pass. */
+export function isLooseCidr(text: string): boolean {
+  const [, address = "", prefix] = /^([^/]+)\/(\d+)$/.exec(text) ?? [];
+  const isAddress = parseAddress(address.replaceAll(/(^|[.:])0+(?=[\da-f])/gi, "$1")) !== undefined;
+  return isAddress && Number(prefix) <= width(address.includes(":") ? 6 : 4);
+}

@@ -68,10 +68,19 @@ const VERBS = {
 
 function fileLines(folder: string, event: SyncEvent): Line[] {
   if (event.type === "accepted") return [[["green", `${folder}/${event.file} is accepted again.`]]];
+  if (event.type === "kept") return [[`${folder}/${event.file}: `, ["yellow", keptLine(event)]]];
   if (event.type !== "refused") return [[`${folder}/${event.file}: ${event.kind} ${event.name} ${VERBS[event.type]}.`]];
   const at = (line?: number) => (line === undefined ? "" : `:${line}`);
   const problems = event.problems.map(({ line, message }) => [`  ${folder}/${event.file}${at(line)}  ${message}`]);
   return [[["red", `${folder}/${event.file} is refused; what was there before stays in force:`]], ...problems];
+}
+
+function keptLine({ kind, name, addresses }: SyncEvent & { type: "kept" }): string {
+  const some = addresses === 1 ? "1 of its addresses is" : `${addresses} of its addresses are`;
+  return (
+    `${kind} ${name} is in no file any more. ${some} in use, so it is kept, and deleted once none is. ` +
+    "New addresses still come from it: to stop that, put it back into a file with disabled: true."
+  );
 }
 
 /** The state in a sentence; changes of it are what is worth a person's attention. */

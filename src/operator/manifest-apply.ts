@@ -1,8 +1,7 @@
 /** Writes one object of a manifest into the store, as `kubectl apply` would: compare-and-swap on what was read. */
 import { isDeepStrictEqual } from "node:util";
-import type { IPAMConfiguration, IPPool, IPReservation } from "../api/v3.ts";
 import { type Datastore, isDatastoreError, type Stored } from "../datastore/datastore.ts";
-import { specChanges } from "../ipam/spec-changes.ts";
+import { toStore } from "./manifest-form.ts";
 import type { ManifestKind } from "./manifest-kinds.ts";
 
 /** Whether this pass deleted it; where another writer was faster, the next pass looks again. */
@@ -37,25 +36,10 @@ async function applyOnce(wanted: Stored<ManifestKind>, datastore: Datastore): Pr
     await datastore.create(wanted);
     return "created";
   }
-  const { labels, annotations } = wanted.metadata;
-  const { labels: _, annotations: __, ...metadata } = stored.metadata;
-  const next = {
-    ...stored,
-    metadata: { ...metadata, ...(labels && { labels }), annotations },
-    spec: specToStore(stored, wanted),
-  };
+  const next = toStore(stored, wanted);
   if (isDeepStrictEqual(plain(next), plain(stored))) return undefined;
-  await datastore.update(next as Stored<ManifestKind>);
+  await datastore.update(next);
   return "changed";
-}
-
-/** What only spells the stored spec otherwise, or spells its defaults out, stays as it is stored. */
-function specToStore(stored: Stored<ManifestKind>, wanted: Stored<ManifestKind>): Stored<ManifestKind>["spec"] {
-  if (stored.kind === "Installation" || wanted.kind === "Installation") return wanted.spec;
-  const changes = specChanges<IPAMConfiguration | IPPool | IPReservation>(stored, wanted);
-  if (changes.length === 0) return stored.spec;
-  if (stored.kind !== "IPPool" || changes.some(({ field }) => field === "cidr")) return wanted.spec;
-  return { ...wanted.spec, cidr: stored.spec.cidr };
 }
 
 async function mend(wanted: Stored<ManifestKind>, resourceVersion: string, datastore: Datastore): Promise<"mended"> {

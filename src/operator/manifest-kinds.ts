@@ -2,7 +2,7 @@
 import { ConversionError, fromV1 } from "../api/conversion.ts";
 import { installation } from "../api/installation.ts";
 import { resources } from "../api/resources.ts";
-import { V1_API_VERSION, v1Schemas } from "../api/v1.ts";
+import { V1_API_VERSION } from "../api/v1.ts";
 import { v3Schemas } from "../api/v3.ts";
 
 /** Blocks, affinities and handles are the library's own records, not a person's to write. */
@@ -11,7 +11,7 @@ export type ManifestKind = (typeof MANIFEST_KINDS)[number];
 type V1Kind = Exclude<ManifestKind, "Installation">;
 
 /** Of each kind as it is kept. */
-export const SCHEMAS = {
+const SCHEMAS = {
   Installation: installation.omit({ status: true }),
   IPAMConfiguration: v3Schemas.IPAMConfiguration,
   IPPool: v3Schemas.IPPool,
@@ -33,8 +33,6 @@ export function kindOf(value: unknown): { readonly kind: ManifestKind; readonly 
   const kind = MANIFEST_KINDS.find((name) => written === name && apiVersion === SCHEMAS[name].shape.apiVersion.value);
   return kind && { kind, isV1: false };
 }
-
-export const schemaOf = (kind: ManifestKind, isV1: boolean) => (isV1 ? v1Schemas[kind as V1Kind] : SCHEMAS[kind]);
 
 /** @returns the object as it is kept, or why it cannot be read */
 export function asKept(kind: ManifestKind, isV1: boolean, read: object): object | string {

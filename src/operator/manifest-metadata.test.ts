@@ -9,21 +9,24 @@ const long = "a".repeat(64);
 
 describe("metadata of a manifest", () => {
   test.each([
-    ["nmae: x", "unknown field metadata.nmae; did you mean name?"],
-    ["labels: {bad key: x}", 'metadata.labels: the key "bad key" cannot be used; write at most 63 letters'],
-    ["labels: {a/b/c: x}", 'the key "a/b/c" cannot be used'],
-    ["labels: {Not.A.Domain/a: x}", 'the key "Not.A.Domain/a" cannot be used'],
-    [`labels: {${long}: x}`, `the key "${long}" cannot be used`],
-    ["labels: {a: two words}", 'metadata.labels.a: found "two words"; write at most 63 letters'],
-    ["labels: {a: -x}", 'metadata.labels.a: found "-x"; write'],
-    ["annotations: {two words: x}", 'metadata.annotations: the key "two words" cannot be used'],
+    ["nmae: x", 'unknown field "metadata.nmae"; did you mean name?'],
+    ["labels: {bad key: x}", 'metadata.labels: Invalid value: "bad key": name part must consist of'],
+    ["labels: {a/b/c: x}", 'metadata.labels: Invalid value: "a/b/c": a valid label key must consist of'],
+    [
+      "labels: {Not.A.Domain/a: x}",
+      'metadata.labels: Invalid value: "Not.A.Domain/a": prefix part a lowercase RFC 1123 subdomain',
+    ],
+    [`labels: {${long}: x}`, `metadata.labels: Invalid value: "${long}": name part must be no more than 63 bytes`],
+    ["labels: {a: two words}", 'metadata.labels: Invalid value: "two words": a valid label must be'],
+    ["labels: {a: -x}", 'metadata.labels: Invalid value: "-x": a valid label must be'],
+    ["annotations: {two words: x}", 'metadata.annotations: Invalid value: "two words": name part must'],
   ])("%s is refused as an API server would", (metadata, words) => {
     const problems = [{ line: 5, message: expect.stringContaining(words) }];
     expect(withMetadata(metadata)).toEqual({ manifests: [], problems });
   });
 
   test.each(["Pool", "a_b", "-a", "a..b", `${long}${long}${long}${long}`])("the name %s is refused", (name) => {
-    const message = expect.stringContaining(`metadata.name: found "${name}"; write at most 253 lowercase letters`);
+    const message = expect.stringContaining(`metadata.name: Invalid value: "${name}": `);
     expect(withMetadata("labels: {}", name)).toEqual({ manifests: [], problems: [{ line: 4, message }] });
   });
 

@@ -9,7 +9,8 @@ import { openDatabase } from "../datastore/embedded-database.ts";
 import { Tables } from "../datastore/embedded-tables.ts";
 import type { FileContent } from "./manifest-folder.ts";
 import { FILE_ANNOTATION } from "./manifest-origin.ts";
-import { createManifestSync, type SyncEvent, UNNAMED_MS } from "./manifest-sync.ts";
+import { createManifestSync, type SyncEvent } from "./manifest-sync.ts";
+import { UNNAMED_MS } from "./manifest-unnamed.ts";
 
 const installation = (cooldown: number) => `
 apiVersion: ipam-operator.io/v1alpha1

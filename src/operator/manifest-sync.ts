@@ -5,23 +5,29 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Datastore, Stored } from "../datastore/datastore.ts";
 import { isDatastoreError } from "../datastore/datastore.ts";
-import { type Applied, apply, deleted } from "./manifest-apply.ts";
+import { type Applied, apply } from "./manifest-apply.ts";
 import type { FileContent } from "./manifest-folder.ts";
 import { judge, keyOf } from "./manifest-judgement.ts";
 import { MANIFEST_KINDS, type ManifestKind } from "./manifest-kinds.ts";
 import { FILE_ANNOTATION, fileWithin } from "./manifest-origin.ts";
-import { type Manifest, type ManifestProblem, type ParsedManifests, parseManifests } from "./manifests.ts";
-
-/** An object that no file names any more is deleted after this long: a save may empty or remove its file for a moment. */
-export const UNNAMED_MS = 2000;
+import { type Owned, Unnamed, type UnnamedEvent } from "./manifest-unnamed.ts";
+import {
+  type Manifest,
+  type ManifestProblem,
+  type ParsedManifests,
+  readManifests,
+  refusedIn,
+  type StoredOf,
+} from "./manifests.ts";
 
 export type SyncEvent =
   | {
-      readonly type: Applied | "deleted";
+      readonly type: Applied;
       readonly file: string;
       readonly kind: ManifestKind;
       readonly name: string;
     }
+  | UnnamedEvent
   | { readonly type: "refused"; readonly file: string; readonly problems: readonly ManifestProblem[] }
   /** What was refused is right again, and brings nothing that is not stored already. */
   | { readonly type: "accepted"; readonly file: string };
@@ -52,18 +58,21 @@ class FolderSync {
   /** Per file what was written from it as a whole: an unchanged file is left alone, as it is after a `kubectl apply`. */
   readonly #applied = new Map<string, FileContent>();
   readonly #told = new Map<string, string>();
-  readonly #unnamedSince = new Map<string, number>();
+  readonly #unnamed: Unnamed;
 
   constructor(options: ManifestSyncOptions) {
     this.#options = options;
+    this.#unnamed = new Unnamed(options.datastore);
   }
 
   async pass(files: ReadonlyMap<string, FileContent>): Promise<void> {
     for (const kept of [this.#parsed, this.#applied, this.#told])
       for (const file of kept.keys()) if (!files.has(file)) kept.delete(file);
-    const { owned, unreadable } = await this.#stored();
+    const { tell, now = Date.now } = this.#options;
+    const { stored, owned, unreadable } = await this.#stored();
     const owners = new Map(owned.map(({ file, object }) => [keyOf(object), file]));
-    const parsed = new Map([...files].map(([file, content]) => [file, this.#parse(file, content)]));
+    const storedOf: StoredOf = (object) => stored.get(keyOf(object));
+    const parsed = new Map([...files].map(([file, content]) => [file, this.#judged(file, content, storedOf)]));
     const { good, refused } = judge(parsed, owners);
     for (const [file, problems] of refused) this.#refuse(file, problems);
     for (const [file, content] of [...files]) {
@@ -73,32 +82,40 @@ class FolderSync {
       await this.#apply(file, content, manifests);
     }
     const named = new Set([...good.values()].flat().map(({ object }) => keyOf(object)));
-    await this.#deleteUnnamed(owned.filter(({ file, object }) => !refused.has(file) && !named.has(keyOf(object))));
+    const unnamed = owned.filter(({ file, object }) => !refused.has(file) && !named.has(keyOf(object)));
+    for (const event of await this.#unnamed.pass(unnamed, now())) tell(event);
+  }
+
+  /** A file that is in force as it stands was judged before. */
+  #judged(file: string, content: FileContent, storedOf: StoredOf): ParsedManifests {
+    const parsed = this.#parse(file, content);
+    if (parsed.problems.length > 0 || this.#applied.get(file) === content) return parsed;
+    return { ...parsed, problems: refusedIn(parsed.manifests, storedOf) };
   }
 
   #parse(file: string, content: FileContent): ParsedManifests {
     const before = this.#parsed.get(file);
     if (before !== undefined && isDeepStrictEqual(before.content, content)) return before.parsed;
     const unreadable = typeof content !== "string" && { manifests: [], problems: [{ message: content.unreadable }] };
-    const parsed = unreadable || parseManifests(content as string);
+    const parsed = unreadable || readManifests(content as string);
     this.#parsed.set(file, { content, parsed });
     return parsed;
   }
 
   /** What is stored from the files of this folder, whether they are still there or not; and what cannot be read. */
-  async #stored(): Promise<{ owned: Owned[]; unreadable: ReadonlySet<string> }> {
+  async #stored() {
     const { datastore, folder } = this.#options;
     const lists = await Promise.all(MANIFEST_KINDS.map((kind) => datastore.list<ManifestKind>(kind)));
-    const owned = lists
-      .flatMap(({ items }) => items)
-      .flatMap((object) => {
-        const file = fileWithin(folder, object);
-        return file === undefined ? [] : [{ object, file }];
-      });
+    const objects = lists.flatMap(({ items }) => items);
+    const owned = objects.flatMap((object): Owned[] => {
+      const file = fileWithin(folder, object);
+      return file === undefined ? [] : [{ object, file }];
+    });
     const malformed = lists.flatMap((list, at) =>
       list.malformed.map(({ name }) => keyOf({ kind: MANIFEST_KINDS[at]!, metadata: { name } })),
     );
-    return { owned, unreadable: new Set(malformed) };
+    const stored = new Map(objects.map((object) => [keyOf(object), object]));
+    return { stored, owned, unreadable: new Set(malformed) };
   }
 
   #refuse(file: string, problems: readonly ManifestProblem[]): void {
@@ -136,21 +153,4 @@ class FolderSync {
     if (type !== undefined) tell({ type, file, kind: object.kind, name: object.metadata.name });
     return type !== undefined;
   }
-
-  async #deleteUnnamed(unnamed: readonly Owned[]): Promise<void> {
-    const { datastore, tell, now = Date.now } = this.#options;
-    const keys = new Set(unnamed.map(({ object }) => keyOf(object)));
-    for (const key of this.#unnamedSince.keys()) if (!keys.has(key)) this.#unnamedSince.delete(key);
-    for (const { object, file } of unnamed) {
-      const since = this.#unnamedSince.get(keyOf(object)) ?? now();
-      this.#unnamedSince.set(keyOf(object), since);
-      if (now() - since < UNNAMED_MS || !(await deleted(object, datastore))) continue;
-      tell({ type: "deleted", file, kind: object.kind, name: object.metadata.name });
-    }
-  }
-}
-
-interface Owned {
-  readonly object: Stored<ManifestKind>;
-  readonly file: string;
 }

@@ -1,100 +1,56 @@
-/** What a schema finds wrong with a manifest, in words for its writer: the value found, where, and what to write. */
-import { z } from "zod";
+/** Why a manifest is refused, for the person who wrote it: an API server's words, and what to write instead. */
+
+import type { Problem } from "../api/admission/problem.ts";
+import { type AdmittedKind, schemaOf } from "../api/admission/schemas.ts";
+import type { UnknownField } from "../api/admission/unknown-fields.ts";
+import type { CrdSchema } from "../api/crd-schema.ts";
 import { nearest } from "./nearest.ts";
 
-/** A problem at a field. */
-export interface FieldProblem {
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
+/** The problem's words, with advice where they say too little. */
+export function explained(kind: AdmittedKind, problem: Problem | UnknownField): string {
+  const advice = "known" in problem ? meant(problem) : written(kind, problem);
+  return advice === undefined ? problem.words : `${problem.words}; ${advice}`;
 }
 
-/** A manifest's value and the schema that it does not meet. */
-export interface Judged {
-  readonly value: unknown;
-  readonly schema: z.core.$ZodType;
-}
-
-/** One schema issue in words. Several unknown keys are one issue of zod's, but several problems of a person's. */
-export function wordsFor(issue: z.core.$ZodIssue, { value, schema }: Judged): FieldProblem[] {
-  if (issue.code === "unrecognized_keys") {
-    const known = keysOf(schemaAt(schema, issue.path));
-    return issue.keys.map((key) => unknownField([...issue.path, key], known));
-  }
-  const [found, field] = [valueAt(value, issue.path), schemaAt(schema, issue.path)];
-  if (found === undefined) return [missingField(issue.path, { value, schema })];
-  const advice = field && adviceFor(field, String(issue.path.at(-1)));
-  const message = advice === undefined ? issue.message : `${faultOf(found, field)} write ${advice}`;
-  return [{ path: issue.path, message: `${issue.path.join(".")}: ${message}` }];
-}
-
-/** A field that is none, and what its writer may have meant. */
-export function unknownField(path: readonly PropertyKey[], known: readonly string[]): FieldProblem {
+/** A field is seldom unknown on purpose. */
+function meant({ path, known }: UnknownField): string {
   const near = nearest(String(path.at(-1)), known);
-  const advice = near === undefined ? `known are ${known.join(", ")}` : `did you mean ${near}?`;
-  return { path, message: `unknown field ${path.join(".")}; ${advice}` };
+  return near === undefined ? `known are ${known.join(", ")}` : `did you mean ${near}?`;
 }
 
-/** A field is often missing because it is misspelt; then the misspelt key is what its writer can find. */
-function missingField(path: readonly PropertyKey[], { value, schema }: Judged): FieldProblem {
-  const [holder, name] = [path.slice(0, -1), String(path.at(-1))];
-  const known = keysOf(schemaAt(schema, holder));
-  const strange = Object.keys(valueAt(value, holder) ?? {}).filter((key) => !known.includes(key));
-  const misspelt = nearest(name, strange);
-  if (misspelt !== undefined) return unknownField([...holder, misspelt], [name]);
-  const field = schemaAt(schema, path);
-  const advice = field && adviceFor(field, name);
-  return { path, message: `${path.join(".")}: missing${advice === undefined ? "" : `; write ${advice}`}` };
+/** Of a value that is missing, or of another type, or fixed: a list of choices is in the words already. */
+function written(kind: AdmittedKind, { path, words }: Problem): string | undefined {
+  if (kind === "IPPool" && words.includes(": Forbidden: ")) return "make another pool, and move to it";
+  if (!/must be of type|Required value$|cannot unmarshal/.test(words)) return undefined;
+  const advice = path[0] === "metadata" ? TEXT : adviceFor(schemaAt(schemaOf(kind), path), String(path.at(-1)));
+  return advice && `write ${advice}`;
 }
 
-/** What stands in a field, to begin the sentence with. */
-export function faultOf(found: unknown, field: z.core.$ZodType | undefined): string {
-  if (found === null) return field instanceof z.ZodOptional ? "empty; leave it out, or" : "empty;";
-  const text = typeof found === "number" ? String(found) : JSON.stringify(found);
-  return `found ${text.length > 40 ? `${text.slice(0, 39)}…` : text};`;
+const TEXT = "text, in quotes where it looks like a number or like true or false";
+
+function adviceFor(schema: CrdSchema | undefined, name: string): string | undefined {
+  if (schema === undefined) return undefined;
+  if (schema.enum) return oneOf(schema.enum);
+  if (schema.type === "boolean") return "true or false, without quotes";
+  if (schema.type === "integer") return numberAdvice(schema, name);
+  if (schema.type === "string") return schema.format === "cidr" ? "a range such as 10.0.0.0/16" : TEXT;
+  if (schema.type === "array") return "a list, each entry after a dash";
+  return schema.type === "object" ? "its fields below it, indented" : undefined;
 }
 
-/** What to write into a field; undefined where its type says too little. */
-function adviceFor(field: z.core.$ZodType, name: string): string | undefined {
-  const schema = bare(field);
-  if (schema instanceof z.ZodBoolean) return "true or false, without quotes";
-  if (schema instanceof z.ZodNumber) return numberAdvice(schema, name);
-  if (schema instanceof z.ZodString) return "text, in quotes where it looks like a number or like true or false";
-  if (schema instanceof z.ZodEnum) return oneOf(schema.options);
-  if (schema instanceof z.ZodArray) return "a list, each entry after a dash";
-  return schema instanceof z.ZodObject || schema instanceof z.ZodRecord ? "its fields below it, indented" : undefined;
-}
-
-function numberAdvice({ minValue, maxValue }: z.ZodNumber, name: string): string {
+function numberAdvice({ minimum, maximum }: CrdSchema, name: string): string {
   const unit = name.endsWith("Seconds") ? " of seconds" : "";
-  const isBounded = maxValue !== null && maxValue < Number.MAX_SAFE_INTEGER;
-  const range = isBounded ? ` from ${minValue} to ${maxValue}` : "";
+  const range = maximum === undefined ? "" : ` from ${minimum} to ${maximum}`;
   return `a whole number${unit}${range}, without ${unit && "unit or "}quotes`;
 }
 
 /** A choice in words: `A, B or C`. */
-export function oneOf(values: readonly unknown[]): string {
+function oneOf(values: readonly unknown[]): string {
   return `${values.slice(0, -1).join(", ")} or ${values.at(-1)}`;
 }
 
-function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce((at, key) => (at as Record<PropertyKey, unknown> | null | undefined)?.[key], value);
-}
-
-function schemaAt(schema: z.core.$ZodType, path: readonly PropertyKey[]): z.core.$ZodType | undefined {
-  return path.reduce((at: z.core.$ZodType | undefined, key) => at && within(bare(at), key), schema);
-}
-
-function within(schema: z.core.$ZodType, key: PropertyKey): z.core.$ZodType | undefined {
-  if (schema instanceof z.ZodObject) return schema.shape[String(key)];
-  if (schema instanceof z.ZodRecord) return schema.valueType;
-  return schema instanceof z.ZodArray ? schema.element : undefined;
-}
-
-function bare(schema: z.core.$ZodType): z.core.$ZodType {
-  return schema instanceof z.ZodOptional || schema instanceof z.ZodNullable ? bare(schema.unwrap()) : schema;
-}
-
-function keysOf(schema: z.core.$ZodType | undefined): string[] {
-  const object = schema && bare(schema);
-  return object instanceof z.ZodObject ? Object.keys(object.shape) : [];
+function schemaAt(schema: CrdSchema, path: Problem["path"]): CrdSchema | undefined {
+  return path.reduce((at: CrdSchema | undefined, key) => {
+    return typeof key === "number" ? at?.items : (at?.properties?.[String(key)] ?? at?.additionalProperties);
+  }, schema);
 }

@@ -45,11 +45,16 @@ describe("parseManifests", () => {
       8,
       "Cannot disable 'StrictAffinity' and 'AutoAllocateBlocks'",
     ],
-    ["a misspelt field", installation("strictAfinity: true"), 7, "unknown field spec.ipam.strictAfinity"],
+    ["a misspelt field", installation("strictAfinity: true"), 7, 'unknown field "spec.ipam.strictAfinity"'],
     ["a value out of range", installation("ipCooldownSeconds: 1201"), 7, "spec.ipam.ipCooldownSeconds: "],
     ["a wrong type", installation('strictAffinity: "yes"'), 7, "spec.ipam.strictAffinity: "],
     ["a missing field", `${head}spec:\n  ipam: {}\n`, 4, "spec.managementPolicy: "],
-    ["another name", `${head.replace("default", "main")}spec: {managementPolicy: Observe}\n`, 3, "must be default"],
+    [
+      "another name",
+      `${head.replace("default", "main")}spec: {managementPolicy: Observe}\n`,
+      3,
+      "the only Installation is the one named default",
+    ],
     ["another kind", "apiVersion: v1\nkind: Pod\n", 2, "Pod (v1) is not kept here"],
     [
       "a kind of another version",
@@ -68,57 +73,59 @@ describe("parseManifests", () => {
     expect(problems[0]).toEqual({ line, message: expect.stringContaining(words) });
   });
 
-  const cooldown = "spec.ipam.ipCooldownSeconds: found";
+  const cooldown = "spec.ipam.ipCooldownSeconds";
+  const mistyped = (type: string) =>
+    `${cooldown}: Invalid value: "${type}": ${cooldown} in body must be of type integer: "${type}"`;
   const seconds = "write a whole number of seconds from 0 to 1200, without unit or quotes";
   test.each([
-    ["a misspelt top", `${head}specc: {}\n`, 4, "unknown field specc; did you mean spec?"],
+    ["a misspelt top", `${head}specc: {}\n`, 4, 'unknown field "specc"; did you mean spec?'],
     [
       "a misspelt setting",
       installation("strictAfinity: true"),
       7,
-      "unknown field spec.ipam.strictAfinity; did you mean strictAffinity?",
+      'unknown field "spec.ipam.strictAfinity"; did you mean strictAffinity?',
     ],
     [
       "a field far from any",
       `${head}spec:\n  managementPolicy: Observe\n  colour: red\n`,
       6,
-      "unknown field spec.colour; known are managementPolicy, ipam",
+      'unknown field "spec.colour"; known are managementPolicy, ipam',
     ],
     [
       "another language's yes",
       installation("strictAffinity: yes"),
       7,
-      'spec.ipam.strictAffinity: found "yes"; write true or false, without quotes',
+      'spec.ipam.strictAffinity: Invalid value: "string": spec.ipam.strictAffinity in body must be of type boolean: "string"; ' +
+        "write true or false, without quotes",
     ],
-    ["a unit", installation("ipCooldownSeconds: 60s"), 7, `${cooldown} "60s"; ${seconds}`],
-    ["quotes", installation('ipCooldownSeconds: "60"'), 7, `${cooldown} "60"; ${seconds}`],
-    ["half a second", installation("ipCooldownSeconds: 1.5"), 7, `${cooldown} 1.5; ${seconds}`],
-    ["too many seconds", installation("ipCooldownSeconds: 5000"), 7, `${cooldown} 5000; ${seconds}`],
+    ["a unit", installation("ipCooldownSeconds: 60s"), 7, `${mistyped("string")}; ${seconds}`],
+    ["quotes", installation('ipCooldownSeconds: "60"'), 7, `${mistyped("string")}; ${seconds}`],
+    ["half a second", installation("ipCooldownSeconds: 1.5"), 7, `${mistyped("number")}; ${seconds}`],
+    [
+      "too many seconds",
+      installation("ipCooldownSeconds: 5000"),
+      7,
+      `${cooldown}: Invalid value: 5000: ${cooldown} in body should be less than or equal to 1200`,
+    ],
     [
       "more than any number, once",
-      installation("maxBlocksPerHost: 1e30"),
+      installation("{strictAffinity: true, maxBlocksPerHost: 1e30}"),
       7,
-      "spec.ipam.maxBlocksPerHost: found 1e+30; write a whole number from 0 to 1000000, without quotes",
+      "spec.ipam.maxBlocksPerHost: Invalid value: 1e+30: spec.ipam.maxBlocksPerHost in body should be less than or equal to 1000000",
     ],
-    [
-      "an empty ipam",
-      `${head}spec:\n  managementPolicy: Observe\n  ipam:\n`,
-      6,
-      "spec.ipam: empty; leave it out, or write its fields below it, indented",
-    ],
-    ["an empty spec", `${head}spec:\n`, 4, "spec: empty; write its fields below it, indented"],
-    ["no policy", `${head}spec: {}\n`, 4, "spec.managementPolicy: missing; write Observe, Enforce or Paused"],
+    ["an empty spec", `${head}spec:\n`, 4, "spec: Required value; write its fields below it, indented"],
+    ["no policy", `${head}spec: {}\n`, 4, "spec.managementPolicy: Required value; write Observe, Enforce or Paused"],
     [
       "another policy",
       `${head}spec: {managementPolicy: enforce}\n`,
       4,
-      'spec.managementPolicy: found "enforce"; write Observe, Enforce or Paused',
+      'spec.managementPolicy: Unsupported value: "enforce": supported values: "Observe", "Enforce", "Paused"',
     ],
     [
       "a label that is no text",
       `${head.replace("default}", "default, labels: {a: 1}}")}spec: {managementPolicy: Observe}\n`,
       3,
-      "metadata.labels.a: found 1; write text, in quotes where it looks like a number or like true or false",
+      "json: cannot unmarshal number into Go struct field ObjectMeta.labels of type string; write text, in quotes where it looks like a number or like true or false",
     ],
     ["an unclosed quote", 'a: 1\nb: "x\nc: 2\n', 2, 'not YAML: Missing closing quote "'],
     ["tabs", "a:\n\tb: 1\n\tc: 2\n", 2, "not YAML: Tabs are not allowed as indentation"],
@@ -129,12 +136,7 @@ describe("parseManifests", () => {
       7,
       "found 010, which kubectl reads as an octal number; write it without the leading 0",
     ],
-    [
-      "a number without end",
-      installation("ipCooldownSeconds: .inf"),
-      7,
-      "spec.ipam.ipCooldownSeconds: found Infinity; write a whole number of seconds from 0 to 1200, without unit or quotes",
-    ],
+    ["a number without end", installation("ipCooldownSeconds: .inf"), 7, `${mistyped("number")}; ${seconds}`],
     ["a bad indent", "a:\n  b: 1\n c: 2\n", 3, "not YAML: All mapping items must start at the same column"],
   ])("%s is explained in one sentence", (_, text, line, message) => {
     expect(parseManifests(text)).toEqual({ manifests: [], problems: [{ line, message }] });
@@ -146,11 +148,11 @@ describe("parseManifests", () => {
   });
 
   test.each([
-    ["{cidr: abc}", "cidr must be an IPv4 or IPv6 range"],
+    ["{cidr: abc}", 'must be of type cidr: "abc"; write a range such as 10.0.0.0/16'],
     ["{cidr: 10.0.0.1/16}", "cidr must be strictly masked"],
-    ["{cidr: 10.0.0.0/33}", "cidr must be an IPv4 or IPv6 range"],
+    ["{cidr: 10.0.0.0/33}", 'must be of type cidr: "10.0.0.0/33"'],
     ["{cidr: 10.0.0.0/16, blockSize: 40}", "blockSize of an IPv4 pool must be from 20 to 32"],
-    ["{cdir: 10.0.0.0/16}", "unknown field spec.cdir; did you mean cidr?"],
+    ["{cdir: 10.0.0.0/16}", 'unknown field "spec.cdir"; did you mean cidr?'],
   ])("refuses the pool %s with its line", (spec, words) => {
     const text = `apiVersion: projectcalico.org/v3\nkind: IPPool\nmetadata: {name: p}\nspec:\n  ${spec}\n`;
     const problems = [{ line: 5, message: expect.stringContaining(words) }];
@@ -158,11 +160,31 @@ describe("parseManifests", () => {
   });
 
   test.each([
-    ["IPPool", "{cidr: 10.0.0.0/16, ipipMode: always}", 'ipipMode: found "always"; write Never, Always or CrossSubnet'],
-    ["IPPool", "{cidr: 10.0.0.0/16, allowedUses: [Pods]}", 'allowedUses.0: found "Pods"; write Workload, Tunnel or'],
-    ["IPPool", "{cidr: 10.0.0.0/16, blockSize: 200}", "blockSize: found 200; write a number from 0 to 128"],
-    ["IPAMConfiguration", "{ipCooldownSeconds: 5000}", "ipCooldownSeconds: found 5000; write a number from 0 to 1200"],
-    ["IPAMConfiguration", "{maxBlocksPerHost: 2000000}", "found 2000000; write a number from 0 to 1000000"],
+    [
+      "IPPool",
+      "{cidr: 10.0.0.0/16, ipipMode: always}",
+      'ipipMode: Unsupported value: "always": supported values: "Never", "Always", "CrossSubnet"',
+    ],
+    [
+      "IPPool",
+      "{cidr: 10.0.0.0/16, allowedUses: [Pods]}",
+      'allowedUses[0]: Unsupported value: "Pods": supported values: "Workload", "Tunnel"',
+    ],
+    [
+      "IPPool",
+      "{cidr: 'fd00::/48', disabled: true, blockSize: -1}",
+      "blockSize: Invalid value: -1: spec.blockSize in body should be greater",
+    ],
+    [
+      "IPAMConfiguration",
+      "{ipCooldownSeconds: 5000}",
+      "ipCooldownSeconds: Invalid value: 5000: spec.ipCooldownSeconds in body should be less",
+    ],
+    [
+      "IPAMConfiguration",
+      "{maxBlocksPerHost: 2000000}",
+      "Invalid value: 2000000: spec.maxBlocksPerHost in body should be less than or equal to 1000000",
+    ],
   ])("refuses what the CRD of %s does not list: %s", (kind, spec, words) => {
     const text = `apiVersion: projectcalico.org/v3\nkind: ${kind}\nmetadata: {name: default}\nspec:\n  ${spec}\n`;
     const problems = [{ line: 5, message: expect.stringContaining(words) }];
@@ -171,6 +193,11 @@ describe("parseManifests", () => {
 
   test("accepts what only the stored configuration can complete", () => {
     expect(parseManifests(installation("autoAllocateBlocks: false")).problems).toEqual([]);
+  });
+
+  test("an empty field is none, as for an API server", () => {
+    const { manifests, problems } = parseManifests(`${head}spec:\n  managementPolicy: Observe\n  ipam:\n`);
+    expect([manifests[0]!.object.spec, problems]).toEqual([{ managementPolicy: "Observe" }, []]);
   });
 
   test("an empty file and empty documents hold nothing", () => {

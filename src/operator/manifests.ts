@@ -1,20 +1,21 @@
 /** YAML text to objects of the embedded store: what an API server's admission would refuse is refused here, with its line. */
 import { isScalar, LineCounter, type ParsedNode, parseAllDocuments, visit, type YAMLError } from "yaml";
-import type { z } from "zod";
-import { type Installation, SINGLETON_NAME } from "../api/installation.ts";
-import { poolProblems } from "../api/pool-problems.ts";
+import { refusals } from "../api/admission/admission.ts";
+import { faults, unreadable } from "../api/admission/checks.ts";
+import type { KeyProblem } from "../api/admission/metadata.ts";
+import { withoutNullFields } from "../api/admission/schemas.ts";
 import type { Stored } from "../datastore/datastore.ts";
-import { CONFIG_RULES, configViolations, effectiveConfig } from "../ipam/config-rules.ts";
-import { keywordProblems } from "./manifest-keywords.ts";
-import { asKept, kindOf, type ManifestKind, SCHEMAS, schemaOf, unknownKind } from "./manifest-kinds.ts";
-import { metadataProblems } from "./manifest-metadata.ts";
-import { type Judged, wordsFor } from "./manifest-words.ts";
+import { toStore } from "./manifest-form.ts";
+import { asKept, kindOf, type ManifestKind, unknownKind } from "./manifest-kinds.ts";
+import { explained } from "./manifest-words.ts";
 
 export interface Manifest {
   readonly object: Stored<ManifestKind>;
   readonly line: number;
   /** Written in the form of `crd.projectcalico.org/v1`. */
   readonly isV1: boolean;
+  /** The line of a field; of what holds it where the field itself is missing. */
+  readonly lineOf: (path: readonly PropertyKey[]) => number;
 }
 
 /** Something wrong in a file, for the person who wrote it. */
@@ -37,8 +38,21 @@ interface Source {
   readonly lineOf: (path: readonly PropertyKey[]) => number;
 }
 
-/** Reads every document of one file. A file with a problem should be left out as a whole. Throws nothing. */
-export function parseManifests(text: string): ParsedManifests {
+/**
+ * Reads every document of one file, and judges its objects as an API server would where these are stored. A file with a
+ * problem should be left out as a whole. Throws nothing.
+ */
+export function parseManifests(text: string, storedOf: StoredOf = () => undefined): ParsedManifests {
+  const { manifests, problems } = readManifests(text);
+  const judged = manifests.map((manifest) => ({ manifest, refused: refusedIn([manifest], storedOf) }));
+  return {
+    manifests: judged.flatMap(({ manifest, refused }) => (refused.length === 0 ? [manifest] : [])),
+    problems: [...problems, ...judged.flatMap(({ refused }) => refused)],
+  };
+}
+
+/** The same without judging the objects by what is stored: that changes, and the file does not. Throws nothing. */
+export function readManifests(text: string): ParsedManifests {
   const lines = new LineCounter();
   return withoutThrowing(1, () => {
     const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false });
@@ -128,29 +142,42 @@ function readDocument({ value, lineOf }: Source): ParsedManifests {
   const known = kindOf(value);
   if (known === undefined) return refused(lineOf(["kind"]), unknownKind(value));
   const { kind, isV1 } = known;
-  const schema = schemaOf(kind, isV1);
-  const parsed = schema.safeParse(value);
-  if (!parsed.success) return { manifests: [], problems: schemaProblems(parsed.error, { value, schema }, lineOf) };
-  const kept = asKept(kind, isV1, parsed.data);
+  const written = { kind, object: value, flavour: isV1 ? "v1" : "v3" } as const;
+  const unread = unreadable(written);
+  // What is written for v1 is read as its v3 form, for which it must have v1's shape.
+  const found = unread.length > 0 || !isV1 ? unread : faults(written).filter(({ blocks }) => blocks);
+  if (found.length > 0) return { manifests: [], problems: problemsIn(kind, found, lineOf) };
+  const kept = asKept(kind, isV1, withoutNullFields(kind, value as object));
   if (typeof kept === "string") return refused(lineOf([]), kept);
-  const found = kept as Stored<ManifestKind>;
-  const metadata = metadataProblems(found.metadata);
-  if (metadata.length > 0)
-    return { manifests: [], problems: metadata.map(({ path, message }) => ({ line: lineOf(path), message })) };
-  const object = cleaned(found);
-  const problems = rulesBroken(object, lineOf);
-  return problems.length > 0
-    ? { manifests: [], problems }
-    : { manifests: [{ object, line: lineOf(["kind"]), isV1 }], problems: [] };
+  const object = cleaned(kept as Stored<ManifestKind>);
+  return { manifests: [{ object, line: lineOf(["kind"]), lineOf, isV1 }], problems: [] };
 }
 
 const refused = (line: number, message: string): ParsedManifests => ({ manifests: [], problems: [{ line, message }] });
 
-/** Two issues of one field may have the same words: each is said once. */
-function schemaProblems({ issues }: z.ZodError, judged: Judged, lineOf: Source["lineOf"]): ManifestProblem[] {
-  const said = issues.flatMap((issue) => wordsFor(issue, judged));
-  const once = new Map(said.map((problem) => [problem.message, problem]));
-  return [...once.values()].map(({ path, message }) => ({ line: lineOf(path), message }));
+/** What an API server would refuse of a file, object by object, where these objects are stored. */
+export function refusedIn(manifests: readonly Manifest[], storedOf: StoredOf): ManifestProblem[] {
+  return manifests.flatMap(({ object, lineOf }) => {
+    const { kind } = object;
+    const stored = storedOf(object);
+    return problemsIn(kind, refusals({ kind, object: stored ? toStore(stored, object) : object, stored }), lineOf);
+  });
+}
+
+/** The stored object of a manifest's kind and name, if there is one that can be read. */
+export type StoredOf = (object: Stored<ManifestKind>) => Stored<ManifestKind> | undefined;
+
+function problemsIn(
+  kind: ManifestKind,
+  problems: readonly KeyProblem[],
+  lineOf: Manifest["lineOf"],
+): ManifestProblem[] {
+  return problems.map((problem) => {
+    const { path, key } = problem;
+    // A rule on the object as a whole sees nothing of its metadata but the name.
+    const place = path.length === 0 ? ["metadata", "name"] : path;
+    return { line: lineOf(key === undefined ? place : [...place, key]), message: explained(kind, problem) };
+  });
 }
 
 /** Only what a person writes: server-set metadata and status of a copied object are left out. */
@@ -159,29 +186,4 @@ function cleaned(object: Stored<ManifestKind>): Stored<ManifestKind> {
   const metadata = { name, ...(labels && { labels }), ...(annotations && { annotations }) };
   const { status: _, ...rest } = object as Stored<ManifestKind> & { status?: unknown };
   return { ...rest, metadata } as Stored<ManifestKind>;
-}
-
-function rulesBroken(object: Stored<ManifestKind>, lineOf: Source["lineOf"]): ManifestProblem[] {
-  const unlisted = keywordProblems(object.spec, SCHEMAS[object.kind].shape.spec);
-  if (unlisted.length > 0) return unlisted.map(({ path, message }) => ({ line: lineOf(path), message }));
-  if (object.kind === "IPPool")
-    return poolProblems(object.spec).map(({ field, message }) => ({ line: lineOf(["spec", field]), message }));
-  if (object.kind !== "Installation") return [];
-  const { name } = object.metadata;
-  const misnamed = { line: lineOf(["metadata", "name"]), message: `the name must be ${SINGLETON_NAME}, not ${name}` };
-  return [...(name === SINGLETON_NAME ? [] : [misnamed]), ...combinationsBroken(object, lineOf)];
-}
-
-/** The cross-field rules that one Installation can show, as the CRD has them; an absent field's stored value may mend the first. */
-function combinationsBroken({ spec }: Installation, lineOf: Source["lineOf"]): ManifestProblem[] {
-  const { ipam } = spec;
-  if (ipam === undefined) return [];
-  const open = ipam.strictAffinity === undefined || ipam.autoAllocateBlocks === undefined ? "AllocatesSomewhere" : "";
-  const combinations = CONFIG_RULES.filter(({ scope, name }) => scope === "combination" && name !== open);
-  return configViolations(effectiveConfig(ipam))
-    .filter(({ rule }) => combinations.some(({ name }) => name === rule))
-    .map(({ fields, message }) => {
-      const shown = fields.find((field) => ipam[field] !== undefined) ?? "";
-      return { line: lineOf(["spec", "ipam", shown]), message };
-    });
 }

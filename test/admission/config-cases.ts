@@ -2,7 +2,7 @@
  * The one table of configurations and the rules each breaks. It runs through every door: setIPAMConfig, getIPAMConfig,
  * the Installation's CRD, and the admission policy for direct writes.
  */
-import { CONFIG_RULES, type ConfigRule, type ConfigRuleName, ruleWords } from "../../src/ipam/config-rules.ts";
+import { CONFIG_RULES, type ConfigRule, type ConfigRuleName, ruleWords } from "../../src/api/config-rules.ts";
 
 export interface ConfigCase {
   readonly name: string;

@@ -142,7 +142,7 @@ describe("where somebody else keeps the configuration", () => {
 
 describe("where there is an Installation", () => {
   const stored = { strictAffinity: true, autoAllocateBlocks: true, maxBlocksPerHost: 8 };
-  const keeps = { managementPolicy: "Enforce", ipam: { maxBlocksPerHost: 8 } } as const;
+  const keeps = { managementPolicy: "Enforce", ipam: { strictAffinity: true, maxBlocksPerHost: 8 } } as const;
 
   it("a field that it keeps is refused, and who keeps it named", async () => {
     const site = await siteWith(stored, keeps);
@@ -156,7 +156,7 @@ describe("where there is an Installation", () => {
     const site = await siteWith(stored, keeps);
     const ran = await site.run(json("--max-blocks-per-host", "9", "--installation"));
     expect([ran.code, ...rowsOf(ran)]).toEqual([0, "done set Installation/default"]);
-    expect(await installed(site)).toEqual({ managementPolicy: "Enforce", ipam: { maxBlocksPerHost: 9 } });
+    expect(await installed(site)).toEqual({ managementPolicy: "Enforce", ipam: { strictAffinity: true, maxBlocksPerHost: 9 } });
     expect(await specOf(site)).toEqual(stored);
     expect(rowsOf(await site.run(json("--max-blocks-per-host", "9", "--installation")))).toEqual([
       "kept set Installation/default",

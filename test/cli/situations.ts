@@ -1,7 +1,7 @@
 /** Small clusters in which pods get no more addresses, made by the real library on an embedded store. */
 import { takeFromStore } from "../../src/cli/snapshot/embedded.ts";
 import type { Datastore } from "../../src/datastore/datastore.ts";
-import { openEmbedded } from "../../src/datastore/embedded.ts";
+import { openCopy } from "../../src/datastore/embedded.ts";
 import { createIpam, type Ipam } from "../../src/ipam/client.ts";
 import type { NodeFacts, PodFacts } from "../../src/judgement/facts.ts";
 import type { Snapshot } from "../../src/judgement/snapshot.ts";
@@ -22,7 +22,7 @@ export interface Situation {
 export const NODES = [node("node-a", { labels: { zone: "a" } }), node("node-b", { labels: { zone: "b" } })];
 
 export function situation(nodes: readonly NodeFacts[] = NODES): Situation {
-  const store = openEmbedded(":memory:");
+  const store = openCopy(":memory:");
   const labels = new Map(nodes.map((known) => [known.name, { metadata: { labels: known.labels } }]));
   const ipam = createIpam({
     datastore: store,

@@ -3,7 +3,7 @@ import { runProgram } from "../../src/cli/program.ts";
 import type { Io } from "../../src/cli/session.ts";
 import { takeSnapshot } from "../../src/cli/snapshot/take.ts";
 import type { Datastore } from "../../src/datastore/datastore.ts";
-import { openEmbedded } from "../../src/datastore/embedded.ts";
+import { openCopy } from "../../src/datastore/embedded.ts";
 import type { Finding } from "../../src/judgement/finding.ts";
 import { judge } from "../../src/judgement/judge.ts";
 import type { Snapshot } from "../../src/judgement/snapshot.ts";
@@ -48,7 +48,7 @@ export async function siteOf(initial: Snapshot): Promise<Site> {
       around = { ...around, ...change };
     },
     change: async (work) => {
-      const store = openEmbedded(path);
+      const store = openCopy(path);
       await work(store).finally(() => store.close());
     },
     run: async (args, io = {}) => {

@@ -1,12 +1,12 @@
 /** The reference's configurations on the embedded store, which keeps no schema defaults. */
 import { afterAll, beforeAll, describe } from "vitest";
 import type { Datastore } from "../../src/datastore/datastore.ts";
-import { openEmbedded } from "../../src/datastore/embedded.ts";
+import { openCopy } from "../../src/datastore/embedded.ts";
 import { type ReplayTarget, replayConfigurations } from "./ipamconfig.ts";
 
 let datastore: Datastore;
 beforeAll(() => {
-  datastore = openEmbedded(":memory:");
+  datastore = openCopy(":memory:");
 });
 afterAll(() => datastore.close());
 

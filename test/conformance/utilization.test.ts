@@ -5,16 +5,16 @@
  * addresses of 32.
  */
 import { afterEach, describe, expect, it } from "vitest";
-import { openEmbedded } from "../../src/datastore/embedded.ts";
+import { openCopy } from "../../src/datastore/embedded.ts";
 import { createIpam } from "../../src/ipam/client.ts";
 import type { BlockUtilization, PoolUtilization } from "../../src/ipam/utilization.ts";
 import type { Counts, PoolReport } from "../invariants/check.ts";
 import { COUNTS_DELETED, ORPHANS, storedFor, type UtilizationCase, utilizationCases } from "./utilization-recording.ts";
 
-let store = openEmbedded(":memory:");
+let store = openCopy(":memory:");
 afterEach(async () => {
   await store.close();
-  store = openEmbedded(":memory:");
+  store = openCopy(":memory:");
 });
 
 async function reportsOf(recorded: UtilizationCase): Promise<(readonly PoolUtilization[])[]> {

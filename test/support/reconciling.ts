@@ -6,7 +6,7 @@ import { createInstallationReconciler } from "../../reconcilers/installation.ts"
 import type { Installation, InstallationSpec } from "../../src/api/installation.ts";
 import type { IPAMConfiguration, IPAMConfigurationSpec } from "../../src/api/v3.ts";
 import { type Datastore, DatastoreError } from "../../src/datastore/datastore.ts";
-import { openEmbedded } from "../../src/datastore/embedded.ts";
+import { openCopy } from "../../src/datastore/embedded.ts";
 import { aConfiguration, NOW, theSurroundings } from "./installations.ts";
 
 const log = pino({ level: "silent" });
@@ -16,7 +16,7 @@ export const unavailable = () => new DatastoreError("Unavailable", "IPAMConfigur
 /** New before each test of the file that calls it; `world` is what a test looks at and sets. */
 export function reconciling() {
   const fresh = () => ({
-    datastore: openEmbedded(":memory:"),
+    datastore: openCopy(":memory:"),
     events: [] as string[],
     surroundings: theSurroundings() as Surroundings,
     now: NOW,

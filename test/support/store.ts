@@ -1,7 +1,7 @@
 /** The store under the library's tests: embedded, or the real API server of the vitest project `library-v1` or `library-v3`. */
 import { inject } from "vitest";
 import type { Datastore } from "../../src/datastore/datastore.ts";
-import { openEmbedded } from "../../src/datastore/embedded.ts";
+import { openCopy } from "../../src/datastore/embedded.ts";
 import type { Flavour } from "../../src/datastore/flavours.ts";
 import type { Endpoint } from "../control-plane/api-request.ts";
 
@@ -23,7 +23,7 @@ declare module "vitest" {
 export async function openStore(): Promise<Datastore> {
   const flavour = inject("libraryFlavour");
   const cluster = inject("libraryCluster");
-  if (!flavour || !cluster) return openEmbedded(":memory:");
+  if (!flavour || !cluster) return openCopy(":memory:");
   const { openEmptied } = await import("./cluster-store.ts"); // the unit tests do without the client's code
   return openEmptied(cluster, flavour);
 }

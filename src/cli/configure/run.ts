@@ -1,10 +1,11 @@
 /** Plans a change of the configuration: in the object itself, or in the Installation that keeps it. */
+
+import { configViolations, effectiveConfig, type IPAMConfig } from "../../api/config-rules.ts";
 import { ownerOf } from "../../api/configuration-owner.ts";
 import { type Installation, type IpamField, SINGLETON_NAME } from "../../api/installation.ts";
 import { kindIn } from "../../api/kind-names.ts";
 import { type Datastore, isDatastoreError } from "../../datastore/datastore.ts";
 import { type ConfigChanges, setIPAMConfig } from "../../ipam/config.ts";
-import { configViolations, effectiveConfig, type IPAMConfig } from "../../ipam/config-rules.ts";
 import type { Session } from "../session.ts";
 import type { Given } from "../verb.ts";
 import { carryOut, type WriteOptions } from "../writing/carry-out.ts";

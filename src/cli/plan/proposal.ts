@@ -1,9 +1,10 @@
 /** What manifests would change, on a snapshot: the objects as they would be then, and a line for each change. Pure. */
+
+import { effectiveConfig } from "../../api/config-rules.ts";
 import { type Installation, IPAM_FIELDS, SINGLETON_NAME } from "../../api/installation.ts";
 import { kindIn } from "../../api/kind-names.ts";
 import type { IPAMConfiguration, IPPool, IPReservation } from "../../api/v3.ts";
 import { apiGroups } from "../../datastore/flavours.ts";
-import { effectiveConfig } from "../../ipam/config-rules.ts";
 import { changesText, type FieldChange, specChanges } from "../../ipam/spec-changes.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
 import { canonicalCidr } from "../../net/cidr.ts";
@@ -18,7 +19,6 @@ export interface Proposal {
   readonly notes: readonly string[];
 }
 
-/** @throws Error for what the cluster would refuse */
 export function proposed(snapshot: Snapshot, manifests: readonly Manifest[]): Proposal {
   return manifests.reduce<Proposal>(
     (before, { object }) => {
@@ -75,16 +75,10 @@ function settled(before: Snapshot, after: Snapshot): Proposal {
   };
 }
 
-/** A pool's range and block size cannot be changed: the API server refuses, and so the plan says. */
 function pooled(snapshot: Snapshot, object: IPPool): Proposal {
   const stored = snapshot.pools.find(({ metadata }) => metadata.name === object.metadata.name);
   if (stored === undefined) return replacing("pools", snapshot, undefined, object);
   const wanted = withFixed(stored, object);
-  const fixed = specChanges(stored, wanted).filter(({ field }) => field === "cidr" || field === "blockSize");
-  if (fixed.length > 0) {
-    const what = fixed.map(({ field, before, after }) => `${field} ${before} to ${after}`).join(", ");
-    throw new Error(`IPPool "${object.metadata.name}": ${what} cannot be changed: make another pool, and move to it`);
-  }
   const { snapshot: after, changes } = replacing("pools", snapshot, stored, wanted);
   return { snapshot: after, changes, notes: spellingNotes(snapshot, stored, object) };
 }

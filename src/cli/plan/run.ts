@@ -5,7 +5,13 @@ import { apiGroups } from "../../datastore/flavours.ts";
 import { type Finding, keyOf } from "../../judgement/finding.ts";
 import { judge } from "../../judgement/judge.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
-import { type Manifest, parseManifests } from "../../operator/manifests.ts";
+import {
+  type Manifest,
+  type ManifestProblem,
+  readManifests,
+  refusedIn,
+  type StoredOf,
+} from "../../operator/manifests.ts";
 import { readText } from "../files.ts";
 import type { Session } from "../session.ts";
 import { EXIT, type Given } from "../verb.ts";
@@ -29,8 +35,10 @@ async function planFromNothing(session: Session, options: PlanOptions): Promise<
 }
 
 async function planOnData(session: Session, options: PlanOptions): Promise<Plan> {
-  const manifests = await read(options.files);
+  const files = await read(options.files);
   const before = await session.snapshot();
+  for (const { file, manifests } of files) expectNone(file, refusedIn(manifests, storedIn(before)));
+  const manifests = files.flatMap((file) => file.manifests);
   checkServed(manifests, before);
   const proposal = proposed(before, manifests);
   const scenario = fromData(proposal.snapshot, options);
@@ -47,16 +55,32 @@ async function planOnData(session: Session, options: PlanOptions): Promise<Plan>
 const hasSettings = ({ strictAffinity, maxBlocksPerHost, cooldownSeconds }: PlanOptions) =>
   [strictAffinity, maxBlocksPerHost, cooldownSeconds].some((setting) => setting !== undefined);
 
-/** @throws Error that names file and line of everything that is wrong */
-async function read(files: readonly string[]): Promise<Manifest[]> {
-  const manifests: Manifest[] = [];
+interface ManifestFile {
+  readonly file: string;
+  readonly manifests: readonly Manifest[];
+}
+
+async function read(files: readonly string[]): Promise<ManifestFile[]> {
+  const read: ManifestFile[] = [];
   for (const file of files) {
-    const parsed = parseManifests(await readText(file));
-    const problems = parsed.problems.map(({ line, message }) => `${file}${line ? `:${line}` : ""}: ${message}`);
-    if (problems.length > 0) throw new Error(problems.join("; "));
-    manifests.push(...parsed.manifests);
+    const { manifests, problems } = readManifests(await readText(file));
+    expectNone(file, problems);
+    read.push({ file, manifests });
   }
-  return manifests;
+  return read;
+}
+
+/** @throws Error that names file and line of everything that is wrong */
+function expectNone(file: string, problems: readonly ManifestProblem[]): void {
+  const lines = problems.map(({ line, message }) => `${file}${line ? `:${line}` : ""}: ${message}`);
+  if (lines.length > 0) throw new Error(lines.join("; "));
+}
+
+/** The stored objects, as an API server compares a manifest with them. */
+function storedIn({ pools, reservations, configurations }: Snapshot): StoredOf {
+  const objects = [...pools, ...reservations, ...configurations];
+  return ({ kind, metadata: { name } }) =>
+    objects.find((object) => object.kind === kind && object.metadata.name === name) as ReturnType<StoredOf>;
 }
 
 /** @throws Error where the cluster has no such kinds; an embedded store reads them as their v3 form */

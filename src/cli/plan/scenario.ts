@@ -1,8 +1,9 @@
 /** What is simulated: stored objects, nodes, and how many addresses each wants. Pure. */
+
+import { effectiveConfig } from "../../api/config-rules.ts";
 import { SINGLETON_NAME } from "../../api/installation.ts";
 import { poolProblems } from "../../api/pool-problems.ts";
 import { type IPAMConfiguration, type IPAMConfigurationSpec, type IPPool, V3_API_VERSION } from "../../api/v3.ts";
-import { effectiveConfig } from "../../ipam/config-rules.ts";
 import type { NodeFacts } from "../../judgement/facts.ts";
 import { emptySnapshot, type Snapshot } from "../../judgement/snapshot.ts";
 import { UsageError } from "../usage-error.ts";

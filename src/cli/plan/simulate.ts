@@ -1,7 +1,7 @@
 /** Fills nodes with pods on an embedded store in memory, by the real library, and tells where it ran out first. */
 import { cachedDatastore } from "../../datastore/cached.ts";
 import type { Datastore } from "../../datastore/datastore.ts";
-import { openEmbedded } from "../../datastore/embedded.ts";
+import { openCopy } from "../../datastore/embedded.ts";
 import { type AutoAssignResult, partialResult } from "../../ipam/assignments.ts";
 import { createIpam, type Ipam } from "../../ipam/client.ts";
 import { isIpamError } from "../../ipam/errors.ts";
@@ -41,7 +41,7 @@ export interface RanOut {
 
 /** Nothing of the given data is changed. @throws the signal's reason when it is stopped */
 export async function simulate(scenario: Scenario, options: TakeOptions): Promise<Outcome> {
-  const store = openEmbedded(":memory:");
+  const store = openCopy(":memory:");
   try {
     await load(store, scenario.snapshot);
     return await onCache(store, (cache) => new Simulation(scenario, store, cache, options).run());

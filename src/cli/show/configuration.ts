@@ -1,6 +1,7 @@
 /** The configuration in force, and where each value of it comes from. Pure. */
+
+import { configViolations, DEFAULT_MAX_BLOCKS_PER_HOST } from "../../api/config-rules.ts";
 import { IPAM_FIELDS, type IpamField, SINGLETON_NAME } from "../../api/installation.ts";
-import { configViolations, DEFAULT_MAX_BLOCKS_PER_HOST } from "../../ipam/config-rules.ts";
 import type { Inventory } from "../../judgement/inventory.ts";
 import { type Output, tableOf } from "../output.ts";
 import type { Column } from "../table.ts";

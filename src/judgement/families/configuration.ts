@@ -1,6 +1,7 @@
 /** The settings: the one configuration, and what else keeps anything from being allocated. */
+
+import { configViolations } from "../../api/config-rules.ts";
 import { SINGLETON_NAME } from "../../api/installation.ts";
-import { configViolations } from "../../ipam/config-rules.ts";
 import { family, nameOf } from "../finding.ts";
 import { configure, edit, run } from "../mend.ts";
 

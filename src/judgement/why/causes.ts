@@ -1,6 +1,6 @@
 /** Why the next address of a family cannot be given on a node: what keeps it, the first to be mended first. Pure. */
 import { foreignIpamText } from "../../api/calico-installation.ts";
-import { configViolations } from "../../ipam/config-rules.ts";
+import { configViolations } from "../../api/config-rules.ts";
 import type { IpVersion } from "../../net/address.ts";
 import type { Inventory } from "../inventory.ts";
 import { configureCommand } from "../mend.ts";

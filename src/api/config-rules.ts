@@ -2,15 +2,11 @@
  * The rules of the IPAM configuration, once. `set` refuses and `get` rejects by this table; the CRD's CEL rules and the
  * admission policy are generated with its words.
  */
-import {
-  DEFAULT_MAX_BLOCKS_PER_HOST,
-  IP_COOLDOWN_SECONDS_LIMIT,
-  MAX_BLOCKS_PER_HOST_LIMIT,
-} from "../api/config-limits.ts";
-import type { IpamField } from "../api/installation.ts";
-import type { IPAMConfigurationSpec, VMAddressPersistence } from "../api/v3.ts";
+import { DEFAULT_MAX_BLOCKS_PER_HOST, IP_COOLDOWN_SECONDS_LIMIT, MAX_BLOCKS_PER_HOST_LIMIT } from "./config-limits.ts";
+import type { IpamField } from "./installation.ts";
+import type { IPAMConfigurationSpec, VMAddressPersistence } from "./v3.ts";
 
-export * from "../api/config-limits.ts";
+export * from "./config-limits.ts";
 
 /** The configuration in force: every field has a value. */
 export interface IPAMConfig {

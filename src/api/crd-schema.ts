@@ -3,6 +3,7 @@
  * reads differently is put right here.
  */
 import { z } from "zod";
+import type { CelRule } from "./ippool-rules.ts";
 
 /** The generation whose keywords (`.meta({ v1, v3 })`) the schema takes. */
 export type Flavour = "v1" | "v3";
@@ -16,6 +17,17 @@ export interface CrdSchema {
   additionalProperties?: CrdSchema;
   items?: CrdSchema;
   enum?: unknown[];
+  format?: string;
+  pattern?: string;
+  nullable?: boolean;
+  default?: unknown;
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+  maxItems?: number;
+  "x-kubernetes-list-type"?: string;
+  "x-kubernetes-list-map-keys"?: readonly string[];
+  "x-kubernetes-validations"?: readonly CelRule[];
   [keyword: string]: unknown;
 }
 
@@ -36,7 +48,7 @@ function structural(raw: RawSchema, flavour: Flavour): CrdSchema {
   const { v1, v3, crdRequired: _, $schema: __, ...common } = raw;
   const schema: CrdSchema = { ...withoutZodBounds(common), ...(flavour === "v1" ? v1 : v3) };
   // zod checks the text of a date by a pattern; `date-time` alone is what the API server checks, and Go's output passes.
-  if (schema["format"] === "date-time") delete schema["pattern"];
+  if (schema.format === "date-time") delete schema.pattern;
   if (schema.items) schema.items = structural(schema.items, flavour);
   if (schema.properties) schema.properties = structuralProperties(schema, flavour);
   // A loose object gives `{}` beside properties, which is not structural: such fields are pruned, as Calico's CRDs do.

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { z } from "zod";
-import { crdSchema } from "./schema.ts";
+import { crdSchema } from "./crd-schema.ts";
 
 const schema = z.looseObject({
   count: z

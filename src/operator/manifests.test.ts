@@ -172,8 +172,8 @@ describe("parseManifests", () => {
     ],
     [
       "IPPool",
-      "{cidr: 'fd00::/48', disabled: true, blockSize: -1}",
-      "blockSize: Invalid value: -1: spec.blockSize in body should be greater",
+      "{cidr: 10.0.0.0/16, assignmentMode: manual}",
+      'assignmentMode: Unsupported value: "manual": supported values: "Automatic", "Manual"',
     ],
     [
       "IPAMConfiguration",

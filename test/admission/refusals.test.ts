@@ -1,12 +1,15 @@
 /** TRY-27, the doors without a server: the embedded store, the manifests folder and `ipamctl plan` refuse in the table's words. */
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isDatastoreError, type Kind, type Stored } from "../../src/datastore/datastore.ts";
 import { openEmbedded } from "../../src/datastore/embedded.ts";
+import { parseManifests } from "../../src/operator/manifests.ts";
+import { ipamctl, scratchFile } from "../cli/ipamctl.ts";
+import { sound } from "../cli/sound.ts";
 import { putRows } from "../support/stored-rows.ts";
-import { CREATES, EDITS, type EditCase, nameOf, objectOf, words } from "./refusals.ts";
+import { CREATES, EDITS, type EditCase, nameOf, objectOf, type WrittenCase, words } from "./refusals.ts";
 
 let folder: string;
 /** A store with the object of each edit, as an older version wrote it. */
@@ -51,5 +54,48 @@ describe("the embedded store", () => {
     const next = { ...objectOf(edit), metadata: { name: oldName(edit), labels: { edited: "yes" }, resourceVersion } };
     expect(await wordsOf(() => store.update(next as unknown as Stored<"IPPool">), words[name]!)).toEqual(words[name]);
     await store.close();
+  });
+});
+
+/** The words of an explanation; advice may follow each. */
+function explains(said: readonly string[], expected: readonly string[]): void {
+  expect(said.map((one) => expected.find((words) => one.startsWith(words)) ?? one).sort()).toEqual(expected);
+}
+
+/** What can be read of what is stored is compared with; a manifest takes the place of all else. */
+const READABLE = EDITS.filter(({ stored }) => stored["cidr"] !== undefined);
+const storedOf = (edit: EditCase) => objectOf({ ...edit, spec: edit.stored }) as unknown as Stored<"IPPool">;
+const wordsForManifest = (edit: EditCase) => (edit.saysTheSame ? [] : words[nameOf(edit)]!);
+
+describe("the manifests folder", () => {
+  const saidOf = (written: WrittenCase, stored?: Stored<"IPPool">) =>
+    parseManifests(JSON.stringify(objectOf(written)), () => stored).problems.map(({ message }) => message);
+
+  it.each(CREATES.map((one) => [nameOf(one), one] as const))("refuses %s", (name, written) => {
+    explains(saidOf(written), words[name]!);
+  });
+
+  it.each(READABLE.map((one) => [nameOf(one), one] as const))("judges %s of an older object", (_, edit) => {
+    explains(saidOf(edit, storedOf(edit)), wordsForManifest(edit));
+  });
+});
+
+describe("ipamctl plan", () => {
+  const planned = async (written: WrittenCase, pools: readonly Stored<"IPPool">[]) => {
+    const file = scratchFile("proposal.json");
+    await writeFile(file, JSON.stringify(objectOf(written)));
+    return ipamctl(["plan", "-f", file, "--nodes", "1", "--pods-per-node", "1"], { snapshot: { ...sound, pools } });
+  };
+
+  it.each(CREATES.map((one) => [nameOf(one), one] as const))("refuses %s", async (name, written) => {
+    const { code, stderr } = await planned(written, []);
+    expect([code, words[name]!.filter((one) => !stderr.includes(one))]).toEqual([1, []]);
+  });
+
+  it.each(READABLE.map((one) => [nameOf(one), one] as const))("judges %s of an older object", async (_, edit) => {
+    const expected = wordsForManifest(edit);
+    const { stderr } = await planned(edit, [storedOf(edit)]);
+    expect(expected.filter((one) => !stderr.includes(one))).toEqual([]);
+    if (expected.length === 0) expect(stderr).not.toContain("proposal.json");
   });
 });

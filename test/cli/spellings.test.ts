@@ -83,7 +83,7 @@ spec: {cidr: 10.0.0.0/28, blockSize: 30, vxlanMode: Always, allowedUses: [Worklo
 apiVersion: projectcalico.org/v3
 kind: IPReservation
 metadata: {name: gateway}
-spec: {reservedCIDRs: [10.0.0.15, 10.0.0.8/30]}
+spec: {reservedCIDRs: [10.0.0.15/32, 10.0.0.8/30]}
 `);
   const { changes } = await plan(stored, wanted);
   expect(changes).toEqual([
@@ -96,10 +96,10 @@ spec: {reservedCIDRs: [10.0.0.15, 10.0.0.8/30]}
 it("another range, or another block size, is still refused", async () => {
   const asked = (spec: string) =>
     manifest(`{apiVersion: projectcalico.org/v3, kind: IPPool, metadata: {name: p4}, spec: ${spec}}`);
-  const stored = { ...sound, pools: [pool("p4", "10.0.0.0/24")] };
+  const stored = { ...sound, pools: [pool("p4", "10.0.0.0/24", { blockSize: 26 })] };
   for (const [spec, what] of [
-    ["{cidr: 10.0.0.0/25}", "cidr 10.0.0.0/24 to 10.0.0.0/25"],
-    ["{cidr: 10.0.0.0/24, blockSize: 27}", "blockSize 26 to 27"],
+    ["{cidr: 10.0.0.0/25}", "spec.cidr: Forbidden: cidr"],
+    ["{cidr: 10.0.0.0/24, blockSize: 27}", "spec.blockSize: Forbidden: blockSize"],
   ] as const) {
     expect((await plan(stored, asked(spec))).stderr).toContain(`${what} cannot be changed`);
   }
@@ -140,7 +140,7 @@ spec: {strictAffinity: true, autoAllocateBlocks: true}
 apiVersion: crd.projectcalico.org/v1
 kind: IPReservation
 metadata: {name: one}
-spec: {reservedCIDRs: [10.0.0.3]}
+spec: {reservedCIDRs: [10.0.0.3/32]}
 `;
 }
 

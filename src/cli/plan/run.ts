@@ -37,9 +37,9 @@ async function planFromNothing(session: Session, options: PlanOptions): Promise<
 async function planOnData(session: Session, options: PlanOptions): Promise<Plan> {
   const files = await read(options.files);
   const before = await session.snapshot();
-  for (const { file, manifests } of files) expectNone(file, refusedIn(manifests, storedIn(before)));
   const manifests = files.flatMap((file) => file.manifests);
   checkServed(manifests, before);
+  for (const { file, manifests } of files) expectNone(file, refusedIn(manifests, storedIn(before)));
   const proposal = proposed(before, manifests);
   const scenario = fromData(proposal.snapshot, options);
   const planned = await simulated(session, scenario);

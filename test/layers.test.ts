@@ -25,6 +25,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 const KEPT_TO: Record<string, readonly string[]> = {
   "ipaddr.js": ["src/net/"],
   "@kubernetes/client-node": ["src/kube/kubeconfig.ts"],
+  "@marcbachmann/cel-js": ["src/api/admission/"],
   "node:sqlite": ["src/datastore/"],
   undici: ["src/kube/"],
 };

@@ -2,7 +2,7 @@
  * The SQLite file of the embedded store, and the only import of `node:sqlite`: opening it safely, its tables, and its
  * errors in words. WAL with synchronous=normal: what was committed survives `kill -9`, though not a loss of power.
  */
-import { mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { DatastoreError, type DatastoreErrorCode } from "./datastore.ts";
@@ -35,10 +35,10 @@ const SCHEMA = `
   PRAGMA user_version = ${SCHEMA_VERSION};
 `;
 
-/** Opens or creates the file. @throws DatastoreError where it is not ours, too new, locked or may not be opened */
+/** Opens or creates the file. @throws DatastoreError where its folder is missing, or it is not ours, too new, locked or may not be opened */
 export function openDatabase(path: string): Database {
   return explained(path, () => {
-    if (path !== ":memory:") mkdirSync(dirname(path), { recursive: true });
+    expectFolder(path);
     const database = new (loadSqlite().DatabaseSync)(path, { timeout: BUSY_TIMEOUT_MS });
     try {
       prepare(database, path);
@@ -59,6 +59,13 @@ function loadSqlite(): typeof import("node:sqlite") {
   } finally {
     process.emitWarning = emitWarning;
   }
+}
+
+/** A folder that is not there is more likely a misspelt one than one to make: an empty store would answer for the real one. */
+function expectFolder(path: string): void {
+  const folder = dirname(path);
+  if (path === ":memory:" || existsSync(folder)) return;
+  throw failure("NotFound", path, `has no folder: ${folder} does not exist. Correct the path, or create the folder`);
 }
 
 /** Runs `work` in one transaction that no other writer can come between. */

@@ -1,5 +1,5 @@
 /** The embedded store: the contract in memory and in a file, and what only a file has. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -18,6 +18,7 @@ let path: string;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), "ipam-store-"));
   path = join(dir, "new", "ipam.db");
+  mkdirSync(join(dir, "new"));
 });
 afterEach(() => rmSync(dir, { recursive: true }));
 
@@ -191,7 +192,6 @@ describe("the history of changes", () => {
 });
 
 describe("a file that is no store of ours", () => {
-  beforeEach(() => mkdirSync(join(dir, "new")));
   const opening = () => {
     try {
       openEmbedded(path);
@@ -205,6 +205,14 @@ describe("a file that is no store of ours", () => {
     database.exec(text);
     database.close();
   };
+
+  test("TRY-27: in a folder that does not exist, which is not made", () => {
+    const folder = join(dir, "nonexist");
+    expect(() => openEmbedded(join(folder, "x.db"))).toThrow(
+      `the store ${join(folder, "x.db")} has no folder: ${folder} does not exist. Correct the path, or create the folder`,
+    );
+    expect(existsSync(folder)).toBe(false);
+  });
 
   test("a text file", () => {
     writeFileSync(path, "kind: Installation\n".repeat(100));

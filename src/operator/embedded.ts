@@ -17,13 +17,15 @@ import { errorText } from "./log.ts";
 import { readManifestFolder, watchManifestFolder } from "./manifest-folder.ts";
 import { fileWithin } from "./manifest-origin.ts";
 import { createManifestSync } from "./manifest-sync.ts";
+import { DEFAULT_STORE } from "./place.ts";
 import { type OperatorProcess, stopping } from "./process.ts";
+import { refusedToday } from "./refused-today.ts";
 import { endsWithin } from "./shutdown.ts";
 
 /** Runs until the process is asked to stop, or the store is lost. @returns the exit code */
 export async function runEmbedded(path: string, operator: OperatorProcess): Promise<number> {
   const { manager, options, log } = operator;
-  await mkdir(dirname(path), { recursive: true });
+  if (path === DEFAULT_STORE) await mkdir(dirname(path), { recursive: true });
   const datastore = openEmbedded(path);
   const lost = new AbortController();
   const stop = AbortSignal.any([operator.stop, lost.signal]);
@@ -50,6 +52,7 @@ export async function runEmbedded(path: string, operator: OperatorProcess): Prom
 
 /** What begins only once the manifests are read: until the stop. */
 async function work(datastore: Datastore, terminal: Console, operator: OperatorProcess, lost: AbortController) {
+  for (const sentence of await refusedToday(datastore)) operator.log.warn(sentence);
   const { items, malformed } = await datastore.list("Installation");
   for (const { name, reason } of malformed) operator.log.error(`Installation ${name} cannot be read: ${reason}`);
   if (items.length === 0 && malformed.length === 0) terminal.installation(undefined);

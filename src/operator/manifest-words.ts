@@ -33,7 +33,8 @@ function adviceFor(schema: CrdSchema | undefined, name: string): string | undefi
   if (schema.enum) return oneOf(schema.enum);
   if (schema.type === "boolean") return "true or false, without quotes";
   if (schema.type === "integer") return numberAdvice(schema, name);
-  if (schema.type === "string") return schema.format === "cidr" ? "a range such as 10.0.0.0/16, a single address as 10.0.0.1/32" : TEXT;
+  if (schema.type === "string")
+    return schema.format === "cidr" ? "a range such as 10.0.0.0/16, a single address as 10.0.0.1/32" : TEXT;
   if (schema.type === "array") return "a list, each entry after a dash";
   return schema.type === "object" ? "its fields below it, indented" : undefined;
 }

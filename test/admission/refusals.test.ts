@@ -92,7 +92,9 @@ describe("ipamctl plan", () => {
     expect([code, words[name]!.filter((one) => !stderr.includes(one))]).toEqual([1, []]);
   });
 
-  it.each(READABLE.map((one) => [nameOf(one), one] as const))("judges %s of an older object", async (_, edit) => {
+  // A pool whose range cannot be read is no part of a snapshot.
+  const withRange = READABLE.filter(({ stored }) => stored["cidr"] !== "garbage");
+  it.each(withRange.map((one) => [nameOf(one), one] as const))("judges %s of an older object", async (_, edit) => {
     const expected = wordsForManifest(edit);
     const { stderr } = await planned(edit, [storedOf(edit)]);
     expect(expected.filter((one) => !stderr.includes(one))).toEqual([]);

@@ -156,7 +156,10 @@ describe("where there is an Installation", () => {
     const site = await siteWith(stored, keeps);
     const ran = await site.run(json("--max-blocks-per-host", "9", "--installation"));
     expect([ran.code, ...rowsOf(ran)]).toEqual([0, "done set Installation/default"]);
-    expect(await installed(site)).toEqual({ managementPolicy: "Enforce", ipam: { strictAffinity: true, maxBlocksPerHost: 9 } });
+    expect(await installed(site)).toEqual({
+      managementPolicy: "Enforce",
+      ipam: { strictAffinity: true, maxBlocksPerHost: 9 },
+    });
     expect(await specOf(site)).toEqual(stored);
     expect(rowsOf(await site.run(json("--max-blocks-per-host", "9", "--installation")))).toEqual([
       "kept set Installation/default",

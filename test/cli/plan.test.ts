@@ -178,7 +178,10 @@ describe("what cannot be planned", () => {
     const moved = await ipamctl(["plan", "-f", await pool("{cidr: 10.9.0.0/28, blockSize: 30}", "p4")], {
       snapshot: sound,
     });
-    expect(moved).toMatchObject({ code: 1, stderr: expect.stringContaining("spec.cidr: Forbidden: cidr cannot be changed; make another pool") });
+    expect(moved).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("spec.cidr: Forbidden: cidr cannot be changed; make another pool"),
+    });
   });
 
   it("stops when it is interrupted", async () => {

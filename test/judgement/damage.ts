@@ -247,6 +247,16 @@ export const DAMAGES: readonly Damage[] = [
     "a selector that cannot be read",
     withPools(pool("odd", "192.168.0.0/24", { nodeSelector: "zone = 'a'" })),
   ],
+  [
+    "RefusedObject",
+    "a field that nobody knows",
+    { ...withPools(pool("typo", "192.168.0.0/24", { natOutging: true } as object)), datastore: "embedded" },
+  ],
+  [
+    "RefusedObject",
+    "a reserved address that is no range",
+    { reservations: [reservation("gateway", "10.0.0.15")], datastore: "embedded" },
+  ],
   ["OverlappingPools", "one inside the other", withPools(pool("wide", "fd00::/100"))],
   ["InvalidReservation", "no address", { reservations: [reservation("gateway", "10.0.0.15/32", "10.65.0.300")] }],
 

@@ -9,7 +9,11 @@ import { brokenRules } from "./rules.ts";
 /** Every reason to refuse a write. What cannot be read comes first and alone, as from a server. */
 export function refusals(write: Write): Problem[] {
   const unread = unreadable(write);
-  if (unread.length > 0) return unread;
+  return unread.length > 0 ? unread : objections(write);
+}
+
+/** The same for an object that can be read; a field that this version does not know is none. */
+export function objections(write: Write): Problem[] {
   const found = faults(write);
   return found.some(({ blocks }) => blocks) ? found : [...found, ...brokenRules(nodeOf(write))];
 }

@@ -1,8 +1,8 @@
 /** What is simulated: stored objects, nodes, and how many addresses each wants. Pure. */
 
+import { objections } from "../../api/admission/admission.ts";
 import { effectiveConfig } from "../../api/config-rules.ts";
 import { SINGLETON_NAME } from "../../api/installation.ts";
-import { poolProblems } from "../../api/pool-problems.ts";
 import { type IPAMConfiguration, type IPAMConfigurationSpec, type IPPool, V3_API_VERSION } from "../../api/v3.ts";
 import type { NodeFacts } from "../../judgement/facts.ts";
 import { emptySnapshot, type Snapshot } from "../../judgement/snapshot.ts";
@@ -40,9 +40,10 @@ export function fromNothing(options: PlanOptions, now: Date): Scenario {
 
 function poolOf(name: string, cidr: string, { blockSize }: PlanOptions): IPPool {
   const spec = { cidr, ...(blockSize !== undefined && { blockSize }) };
-  const [problem] = poolProblems(spec);
-  if (problem) throw new UsageError(`--cidr ${cidr}: ${problem.message}`);
-  return { apiVersion: V3_API_VERSION, kind: "IPPool", metadata: { name }, spec };
+  const pool: IPPool = { apiVersion: V3_API_VERSION, kind: "IPPool", metadata: { name }, spec };
+  const [problem] = objections({ kind: "IPPool", object: pool });
+  if (problem) throw new UsageError(`--cidr ${cidr}: ${problem.words}`);
+  return pool;
 }
 
 /** The data as it is, with the flags' settings in place of the stored ones. */

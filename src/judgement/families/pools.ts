@@ -1,12 +1,14 @@
 /** Pools and reservations as they are written. */
 
-import { poolProblems } from "../../api/pool-problems.ts";
+import { objections, refusals } from "../../api/admission/admission.ts";
+import { unreadable } from "../../api/admission/checks.ts";
 import { parseSelector } from "../../api/selector.ts";
 import type { IPPool } from "../../api/v3.ts";
 import { parseAddress } from "../../net/address.ts";
 import { parseCidr } from "../../net/cidr.ts";
 import { family, nameOf, type Report } from "../finding.ts";
 import { edit } from "../mend.ts";
+import type { Snapshot } from "../snapshot.ts";
 
 type Code = keyof typeof codes;
 
@@ -27,6 +29,14 @@ const codes = {
       "is allocated from the other.",
     mend: edit,
   },
+  RefusedObject: {
+    severity: "warning",
+    title: "The embedded store holds an object that it would refuse today",
+    means:
+      "An older version or another program stored it. What is understood of it is in force, the rest has no effect. An edit " +
+      "of the field at fault has to correct it.",
+    mend: edit,
+  },
   InvalidReservation: {
     severity: "warning",
     title: "A reservation names something that is neither an address nor a range",
@@ -39,6 +49,7 @@ export const pools = family<Code>({
   title: "Pools and reservations",
   codes,
   look({ snapshot, pools: parsed }, report) {
+    if (snapshot.datastore === "embedded") refused(snapshot, report);
     for (const pool of snapshot.pools) invalid(pool, report);
     for (const { source, overlappedBy } of parsed) {
       if (overlappedBy === undefined) continue;
@@ -49,15 +60,30 @@ export const pools = family<Code>({
     for (const reservation of snapshot.reservations) {
       for (const entry of reservation.spec.reservedCIDRs ?? []) {
         const text = entry.trim();
-        if (text === "" || parseAddress(text) || parseCidr(text)) continue;
+        if (isReserved(text)) continue;
         report("InvalidReservation", nameOf(reservation), `"${entry}" is neither an address nor a range`);
       }
     }
   },
 });
 
+const isReserved = (text: string) => text === "" || parseAddress(text) !== undefined || parseCidr(text) !== undefined;
+
+/** What no other finding is about. On a cluster a field that is unknown here may be known to the API server. */
+function refused({ pools, reservations, configurations }: Snapshot, report: Report<Code>): void {
+  for (const object of [...pools, ...configurations]) {
+    for (const { words } of unreadable({ kind: object.kind, object })) report("RefusedObject", nameOf(object), words);
+  }
+  for (const object of reservations) {
+    const entries = object.spec.reservedCIDRs ?? [];
+    for (const { words, path } of refusals({ kind: object.kind, object })) {
+      if (isReserved(entries[Number(path.at(-1))]?.trim() ?? "")) report("RefusedObject", nameOf(object), words);
+    }
+  }
+}
+
 function invalid(pool: IPPool, report: Report<Code>): void {
-  for (const { message } of poolProblems(pool.spec)) report("InvalidPool", nameOf(pool), message);
+  for (const { words } of objections({ kind: "IPPool", object: pool })) report("InvalidPool", nameOf(pool), words);
   for (const field of ["nodeSelector", "namespaceSelector"] as const) {
     const problem = selectorProblem(pool.spec[field]);
     if (problem !== undefined) report("InvalidPool", nameOf(pool), `${field}: ${problem}`);

@@ -1,7 +1,7 @@
 /** API servers of both groups, asked for their verdict on an object without storing it. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { parse, stringify } from "yaml";
 import { installationResource, resources } from "../../src/api/resources.ts";
 import { V1_API_VERSION } from "../../src/api/v1.ts";
@@ -19,13 +19,13 @@ export async function serverWithOldPools(cluster: ControlPlane): Promise<void> {
   for (const group of ["v1", "v3"] as const) {
     for (const [at, { kind, stored, why }] of EDITS.entries()) {
       const old = { why, kind, spec: stored, metadata: { name: `old-${at}` } };
-      await expect.poll(() => verdict(cluster, group, "POST", "", inGroup(old, group))).toEqual([]);
+      await eventually(async () => expect(await verdict(cluster, group, "POST", "", inGroup(old, group))).toEqual([]));
     }
   }
   await applyCrds(cluster, "both");
   const unmasked = { why: "", kind: "IPPool", spec: { cidr: "10.0.0.1/16" } } as const;
   for (const group of ["v1", "v3"] as const)
-    await expect.poll(() => verdictOnCreate(cluster, group, unmasked)).not.toEqual([]);
+    await eventually(async () => expect(await verdictOnCreate(cluster, group, unmasked)).not.toEqual([]));
 }
 
 /** What a server says to a create, strict as kubectl asks it to be; nothing where it takes it. */
@@ -40,6 +40,8 @@ export async function verdictOnEdit(cluster: ControlPlane, group: Group, edit: E
   const metadata = { ...stored.metadata, labels: { edited: "yes" } };
   return verdict(cluster, group, "PUT", STRICT, { ...stored, metadata, spec: edit.spec });
 }
+
+const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 30_000, interval: 50 });
 
 const STRICT = "?dryRun=All&fieldValidation=Strict";
 

@@ -8,17 +8,15 @@ import { isKind, refuse, validate } from "./validation.ts";
 export interface Admission {
   /** The object to write, as far as it can be judged alone. @throws DatastoreError Invalid */
   prepare<K extends Kind>(object: Stored<K>): Stored<K>;
-  /** What `admit` needs for this kind, where it is not there yet. */
-  load(kind: Kind): Promise<void> | undefined;
+  /** Whether `admit` has all that it needs for this kind. */
+  isReady(kind: Kind): boolean;
+  /** Gets what it needs. */
+  load(): Promise<void>;
   /** Judges an object as it would be stored. @throws DatastoreError Invalid, in an API server's words */
   admit(next: Stored<Kind>, stored?: Stored<Kind>): void;
 }
 
 let loaded: typeof import("../api/admission/admission.ts") | undefined;
-
-async function loadRules(): Promise<void> {
-  loaded = await import("../api/admission/admission.ts");
-}
 
 /** As an API server. The engine of rules is loaded with the first write of a kind that a person writes. */
 export const asServer: Admission = {
@@ -30,8 +28,11 @@ export const asServer: Admission = {
     );
     return isMarkedKind(object.kind) ? object : withoutNullFields(object.kind, object);
   },
-  load(kind) {
-    return isMarkedKind(kind) || loaded ? undefined : loadRules();
+  isReady(kind) {
+    return isMarkedKind(kind) || loaded !== undefined;
+  },
+  async load() {
+    loaded = await import("../api/admission/admission.ts");
   },
   admit(next, stored) {
     const write = { kind: next.kind, object: next, stored };
@@ -50,8 +51,9 @@ export const asCopy: Admission = {
     validate(object);
     return object;
   },
-  load() {
-    return undefined;
+  isReady() {
+    return true;
   },
+  async load() {},
   admit() {},
 };

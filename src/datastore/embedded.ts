@@ -112,8 +112,8 @@ class EmbeddedDatastore implements Datastore {
   async create<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>> {
     const { clock = () => new Date() } = this.#options;
     const written = this.#admission.prepare(object);
-    const loading = this.#admission.load(object.kind);
-    if (loading) await loading; // no turn is given away where there is nothing to wait for
+    // No turn is given away where there is nothing to wait for.
+    if (!this.#admission.isReady(object.kind)) await this.#admission.load();
     const first = firstForm(written, randomUUID(), clock());
     this.#admission.admit(first);
     return this.#write(options, () => {
@@ -127,8 +127,7 @@ class EmbeddedDatastore implements Datastore {
     // The core library's own rows are what the types say; what a person may have written is checked.
     const isOwn = isMarkedKind(object.kind);
     const written = isOwn ? object : this.#admission.prepare(object);
-    const loading = this.#admission.load(object.kind);
-    if (loading) await loading;
+    if (!this.#admission.isReady(object.kind)) await this.#admission.load();
     const { clock = () => new Date() } = this.#options;
     return this.#replace(object, options, {
       change: (stored) => this.#admitted(nextForm(stored, written), stored, isOwn),
@@ -138,7 +137,7 @@ class EmbeddedDatastore implements Datastore {
 
   async updateStatus(object: Installation, { onto, ...options }: StatusOptions = {}): Promise<Installation> {
     this.#admission.prepare(object);
-    await this.#admission.load(object.kind);
+    if (!this.#admission.isReady(object.kind)) await this.#admission.load();
     return this.#replace<"Installation">(object, options, {
       ...(onto && { isAsRead: ({ json }) => isDeepStrictEqual(parseObject<Installation>(json).status, onto.status) }),
       change: (stored) => this.#admitted(withStatus<"Installation">(stored, object.status), stored),

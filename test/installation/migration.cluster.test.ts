@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { resources } from "../../src/api/resources.ts";
 import type { IpamKind } from "../../src/api/v3.ts";
+import { type CachedDatastore, cachedDatastore } from "../../src/datastore/cached.ts";
 import { connectKubernetes } from "../../src/datastore/connect.ts";
 import type { Datastore } from "../../src/datastore/datastore.ts";
 import { codecOf } from "../../src/datastore/flavours.ts";
@@ -32,6 +33,7 @@ let operator: RunningOperator;
 let user: User;
 /** Opened before the migration, and never opened again. */
 let longLived: Datastore;
+let cached: CachedDatastore;
 const assigned: string[] = [];
 
 beforeAll(async () => {
@@ -48,6 +50,8 @@ beforeAll(async () => {
     spec: { cidr: "10.0.0.0/24", blockSize: 28 },
   });
   await user.addNode("node-a");
+  cached = cachedDatastore(longLived, { onError: () => {} });
+  await cached.synced();
   await setLock("v1", false);
   operator = await startOperator(cluster, { args: ["--discovery-period=2s"] });
 });
@@ -57,7 +61,7 @@ afterAll(async () => {
     expect(denied(await cluster.auditLog(), OPERATOR_USER)).toEqual([]);
     await recordUsage(cluster);
   }
-  await longLived?.close();
+  await cached?.close();
   await admin?.close();
   await cluster?.stop();
 });
@@ -210,14 +214,20 @@ it("at the end the migration and the v1 CRDs go: nobody advises to install them 
   expect([...operator.stdout, ...operator.stderr].filter((line) => /crds\/v1/.test(line))).toEqual([]);
 });
 
-it("a library client that works on v1 ends in an error that says where the data is", async () => {
+it.each([
+  ["that reads from the server", () => longLived],
+  ["with caches", () => cached],
+])("a library client on v1 %s ends in an error that says where the data is", async (_, store) => {
   const args = { num4: 1, hostname: "node-a", handleID: "late", intendedUse: "Workload" } as const;
-  await expect(createIpam({ datastore: longLived }).autoAssign(args)).rejects.toMatchObject({
+  await expect(createIpam({ datastore: store() }).autoAssign(args)).rejects.toMatchObject({
     code: "NotServed",
     message: expect.stringMatching(
       /\(crd\.projectcalico\.org\/v1\) is not served by the cluster any more; projectcalico\.org\/v3 is in use .*Open the datastore again/,
     ),
   });
+});
+
+it("a group that was set by hand is not left in silence", async () => {
   const named = await ipamctl(["show", "--datastore", "v1", "--kubeconfig", cluster.kubeconfig]);
   expect(named).toMatchObject({
     code: 1,

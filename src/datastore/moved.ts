@@ -20,7 +20,7 @@ export const isMoved = (error: DatastoreError): boolean => isDatastoreError(erro
 
 function moveText(kind: string, flavour: Flavour, { apiGroup, chosenBy }: ApiGroupChoice): string {
   return (
-    `${kind} (${apiGroups[flavour]}) is not served by the cluster any more; ${apiGroup} is in use (${chosenBy}). ` +
+    `${kind} (${apiGroups[flavour]}) is not served by the cluster; ${apiGroup} is in use (${chosenBy}). ` +
     `Open the datastore again. If the group was set by hand (apiGroup, --datastore or CALICO_API_GROUP), remove that first`
   );
 }

@@ -222,7 +222,7 @@ it.each([
   await expect(createIpam({ datastore: store() }).autoAssign(args)).rejects.toMatchObject({
     code: "NotServed",
     message: expect.stringMatching(
-      /\(crd\.projectcalico\.org\/v1\) is not served by the cluster any more; projectcalico\.org\/v3 is in use .*Open the datastore again/,
+      /\(crd\.projectcalico\.org\/v1\) is not served by the cluster; projectcalico\.org\/v3 is in use .*Open the datastore again/,
     ),
   });
 });

@@ -2,9 +2,11 @@
 import { randomBytes } from "node:crypto";
 import { hostname } from "node:os";
 import { readSubjects } from "../../../rbac/subjects.ts";
+import { type Surroundings, UNDECIDED } from "../../../reconcilers/installation/surroundings.ts";
 import { createInstallationReconciler } from "../../../reconcilers/installation.ts";
 import { createRbacReconciler, RBAC_KEY, RBAC_SELECTOR, RBAC_TYPES } from "../../../reconcilers/rbac.ts";
 import { type Installation, SINGLETON_NAME } from "../../api/installation.ts";
+import { apiGroups } from "../../datastore/flavours.ts";
 import { openKubernetes } from "../../datastore/kubernetes.ts";
 import { runTask } from "../../kube/background.ts";
 import { loadCredentials } from "../../kube/credentials.ts";
@@ -14,7 +16,7 @@ import { createKubeClient } from "../../kube/rest.ts";
 import { createTransport } from "../../kube/transport.ts";
 import type { KubeClient } from "../../kube/types.ts";
 import { VERSION } from "../../version.ts";
-import type { Reconciler } from "../controller.ts";
+import { LostRace, type Reconciler } from "../controller.ts";
 import { openEndpoints } from "../endpoints.ts";
 import type { EventRecorder } from "../events.ts";
 import { electorCallbacks, LEASE_NAME, serveTerm } from "../leadership.ts";
@@ -123,10 +125,11 @@ function wire({ client, events, subjects, watches, operator }: Wiring): ClusterW
   const { log, manager, options } = operator;
   // Before the API group is chosen only the Installation is read and answered, and that is the same in both.
   let datastore = openKubernetes({ client, flavour: "v3" });
+  let apiGroup: string = UNDECIDED;
   const installation = late(() =>
     createInstallationReconciler({
       datastore,
-      surroundings: () => watch.surroundings(),
+      surroundings: surroundingsIn(apiGroup, () => watch.surroundings()),
       events: loggedEvents(events, log), // the roles' reconciler has a line of its own for each event
       clock: () => new Date(),
     }),
@@ -155,6 +158,7 @@ function wire({ client, events, subjects, watches, operator }: Wiring): ClusterW
     chooseGroup: () => chooseGroup(client, options.datastore, watches),
     onChosen: ({ generation }) => {
       datastore = openKubernetes({ client, flavour: generation });
+      apiGroup = apiGroups[generation];
       installation.remake();
     },
     readPool,
@@ -183,6 +187,15 @@ function followPolicy(): (installation: Installation | undefined) => boolean {
     const before = last;
     last = installation?.spec?.managementPolicy;
     return last !== before;
+  };
+}
+
+/** What is so in one group must never decide a write to the other: a reconcile that meets a change-over starts again. */
+function surroundingsIn(apiGroup: string, read: () => Surroundings): () => Surroundings {
+  return () => {
+    const surroundings = read();
+    if (surroundings.blocked || surroundings.datastore.apiGroup === apiGroup) return surroundings;
+    throw new LostRace(`the API group in use is ${surroundings.datastore.apiGroup} by now`);
   };
 }
 

@@ -24,7 +24,9 @@ test("an edit is reconciled, a broken one is refused by rule, file and line, a d
   expect(await user.config()).toMatchObject({ maxBlocksPerHost: 9 });
 
   await user.edit("{strictAffinity: false, maxBlocksPerHost: 10}");
-  await user.says("examples/installation.yaml:6  MaxBlocksPerHost requires StrictAffinity to be enabled");
+  await user.says(
+    "examples/installation.yaml:6  spec.ipam.maxBlocksPerHost: Invalid value: MaxBlocksPerHost requires StrictAffinity to be enabled",
+  );
   expect(await user.config()).toMatchObject({ strictAffinity: true, maxBlocksPerHost: 9 });
   await user.edit("{strictAffinity: true, maxBlocksPerHost: 9}");
   await user.says("examples/installation.yaml is accepted again.");

@@ -1,12 +1,17 @@
 /** Counts of addresses in words for people: exact, whatever their size. */
 
-/** A share in whole percent; neither 0 % nor 100 % unless it is exactly that. */
+/** A share in whole percent; neither 0 % nor 100 % unless it is exactly that. A share and the rest come to 100 %. */
 export function percent(part: bigint, whole: bigint): string {
   if (whole === 0n || part === 0n) return "0%";
   if (part === whole) return "100%";
-  const tenths = Number((part * 1000n) / whole);
-  if (tenths < 5) return "<1%";
-  return tenths >= 995 && part < whole ? ">99%" : `${halfToEven(part * 100n, whole)}%`;
+  const rounded = halfToEven(part * 100n, whole);
+  if (rounded === 0n) return "<1%";
+  return rounded === 100n ? ">99%" : `${rounded}%`;
+}
+
+/** The same for programs: 1 stands for less than 1, and 99 for more than 99. */
+export function wholePercent(part: bigint, whole: bigint): number {
+  return Number(percent(part, whole).replace(/[<>%]/g, ""));
 }
 
 /** `59 (92%)`. */

@@ -87,15 +87,16 @@ export function createSession(io: Io, program: string, options: SessionOptions):
     warn,
     told: (text) => toldText(text, program, options),
     snapshot: async () => {
-      const [{ choosePlace }, { takeSnapshot }, { malformedText, readable }] = await Promise.all([
+      const [{ choosePlace }, { takeSnapshot }, { malformedText, readable }, { ordered }] = await Promise.all([
         import("./place.ts"),
         import("./snapshot/take.ts"),
         import("../judgement/readable.ts"),
+        import("../judgement/ordered.ts"),
       ]);
       const place = choosePlace(options, { env: io.env });
       const { report, end } = await progress();
       const take = io.take ?? takeSnapshot;
-      const snapshot = readable(await take(place, { ...io, progress: report }).finally(end));
+      const snapshot = ordered(readable(await take(place, { ...io, progress: report }).finally(end)));
       if (snapshot.foreignIpam !== undefined) {
         const { foreignWarning } = await import("../api/calico-installation.ts");
         warn(foreignWarning(snapshot.foreignIpam));

@@ -4,6 +4,7 @@ import type { AttributeMap, IPAMBlock } from "../api/v3.ts";
 import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
 import { formatAddress } from "../net/address.ts";
 import { type Cidr, formatCidr, parseCidr } from "../net/cidr.ts";
+import { byRange } from "../net/order.ts";
 import { addressAt, attributeAt, handleOf, isCooling, ordinalOf, rangeOf } from "./block.ts";
 import { coolsDown, ordinalsOfHandle } from "./block-changes.ts";
 import { type Context, cooldownFor, found, listPools, loadBlock } from "./context.ts";
@@ -43,7 +44,7 @@ export async function blocksOfHandle(
 /** Ranges of a handle's blocks, sorted by family and address. */
 export function rangesOf(counts: Readonly<Record<string, number>>): Cidr[] {
   const ranges = Object.keys(counts).flatMap((text) => parseCidr(text) ?? []);
-  return ranges.sort((a, b) => a.version - b.version || (a.base < b.base ? -1 : 1));
+  return ranges.sort(byRange);
 }
 
 /** What is read; undefined where there is nothing, or nothing that can be read, which is said. */

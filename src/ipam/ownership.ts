@@ -4,6 +4,7 @@ import type { BlockRef } from "../datastore/block-index.ts";
 import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import { type Cidr, contains, formatCidr, parseCidr, size } from "../net/cidr.ts";
+import { byRange } from "../net/order.ts";
 import { type AffinityConfig, hasHostBits, listAffinities, ownerOf, rowOwner, rowRange } from "./affinity.ts";
 import { rememberPartial } from "./assignments.ts";
 import { rangeOf } from "./block.ts";
@@ -187,7 +188,7 @@ async function rangesOf(
   for (const row of rows.flat().filter(hasHostBits)) await deleteWithHostBits(context, row, options);
   const { blocks } = await listBlocks(context, options);
   const own = blocksOf(blocks, owner).filter(({ version }) => versions.includes(version));
-  return distinct([...rows.flat().map(rowRange), ...own]).sort(byAddress);
+  return distinct([...rows.flat().map(rowRange), ...own]).sort(byRange);
 }
 
 export async function releaseBlockAffinity(
@@ -256,11 +257,6 @@ function readableOwner({ warn }: Context, block: IPAMBlock): AffinityConfig | un
     warn((error as Error).message);
     return undefined;
   }
-}
-
-function byAddress(a: Cidr, b: Cidr): number {
-  if (a.version !== b.version) return a.version - b.version;
-  return a.base < b.base ? -1 : 1;
 }
 
 function distinct(ranges: readonly Cidr[]): Cidr[] {

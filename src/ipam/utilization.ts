@@ -71,7 +71,7 @@ export function utilizationOf(
   unsoundRanges: readonly Cidr[] = [],
 ): PoolUtilization[] {
   const pools = poolsOf(sources);
-  const overlapped = overlapsAmong(blocks);
+  const overlapped = overlapsAmong(blocks, unsoundRanges);
   const counted = blocks.map((block) => countedBlock(block, reserved, overlapped.get(block) ?? []));
   const ofPool = Map.groupBy(counted, ({ range }) => poolOverlapping(pools, range));
   const isWanted = (pool: Pool) => wanted.some((text) => isCalled(pool, text));
@@ -101,13 +101,18 @@ interface CountedBlock {
   readonly others: readonly Cidr[];
 }
 
-/** Blocks that overlap others, with the ranges of those. */
-function overlapsAmong(blocks: readonly IPAMBlock[]): ReadonlyMap<IPAMBlock, readonly Cidr[]> {
-  const index = new CidrIndex<IPAMBlock>();
-  for (const block of blocks) index.add(rangeOf(block), block);
-  const found = blocks.map((block) => [block, index.overlapping(rangeOf(block)).filter((o) => o !== block)] as const);
-  const overlapped = found.filter(([, others]) => others.length > 0);
-  return new Map(overlapped.map(([block, others]) => [block, others.map(rangeOf)]));
+/** Blocks that overlap others, sound or not, with the ranges of those. */
+function overlapsAmong(
+  blocks: readonly IPAMBlock[],
+  unsoundRanges: readonly Cidr[],
+): ReadonlyMap<IPAMBlock, readonly Cidr[]> {
+  const index = new CidrIndex<Cidr>();
+  const own = new Map(blocks.map((block) => [block, rangeOf(block)]));
+  for (const range of [...own.values(), ...unsoundRanges]) index.add(range, range);
+  const found = Array.from(own, ([block, range]) => {
+    return [block, index.overlapping(range).filter((other) => other !== range)] as const;
+  });
+  return new Map(found.filter(([, others]) => others.length > 0));
 }
 
 function countedBlock(block: IPAMBlock, reserved: AddressSet, others: readonly Cidr[]): CountedBlock {

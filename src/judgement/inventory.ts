@@ -1,7 +1,8 @@
 /** A snapshot with what everybody asks of it worked out once: rules in force, pools, live rows, who has which address. */
-
+import { isBlockSize } from "../api/block-sizes.ts";
 import { DEFAULT_MAX_BLOCKS_PER_HOST, effectiveConfig, type IPAMConfig } from "../api/config-rules.ts";
 import { SINGLETON_NAME } from "../api/installation.ts";
+import { rangeOfBlockName } from "../api/names.ts";
 import type { BlockAffinity, IPAMBlock, IPAMHandle } from "../api/v3.ts";
 import { freeOrdinals, rangeOf, timestamp } from "../ipam/block.ts";
 import { problemOf } from "../ipam/block-problem.ts";
@@ -51,6 +52,15 @@ const isLive = ({ spec }: { readonly spec: { readonly deleted?: boolean | undefi
 /** Blocks that do not contradict themselves, and can be counted. */
 export function soundBlocks({ blocks }: Inventory): IPAMBlock[] {
   return blocks.filter((block) => problemOf(block) === undefined);
+}
+
+/** Ranges of blocks that contradict themselves or cannot be read: nothing is handed out of them. */
+export function unsoundRanges({ snapshot, blocks }: Inventory): Cidr[] {
+  const unread = snapshot.malformed.flatMap(({ kind, name }) =>
+    kind === "IPAMBlock" ? (rangeOfBlockName(name) ?? []) : [],
+  );
+  const unsound = [...blocks.filter((block) => problemOf(block) !== undefined).map(rangeOf), ...unread];
+  return unsound.filter(({ prefix, version }) => isBlockSize(prefix, version));
 }
 
 /** Whether a range is cut as the pool around it cuts its blocks. */

@@ -126,12 +126,14 @@ async function sameShown(flags: readonly string[], call: Call, snapshot: Snapsho
     expect(fields(rows(ran).slice(1))).toEqual(expect.arrayContaining(recorded));
   } else if (flag === "--show-borrowed") {
     expect(rows(ran).slice(1)).toEqual(grid(call.stdout));
-    expect(ran.stderr).toMatch(/^1 addresses do not say/);
+    // calicoctl counts the address of a Service as unknown: no node uses it.
+    expect(ran.stderr).toBe("");
   } else {
     const withoutOurs = rows(ran)
       .slice(1)
       .map((cells) => [...cells.slice(0, 4), ...cells.slice(5, 7)]);
-    expect(withoutOurs).toEqual(grid(call.stdout));
+    // calicoctl lists a pool's blocks by the text of their names, we by address.
+    expect(withoutOurs.toSorted()).toEqual(grid(call.stdout).toSorted());
   }
 }
 

@@ -15,13 +15,14 @@ const top = async (...flags: string[]) =>
 describe("one look", () => {
   it("shows the fullest first, and says what the rates rest on", async () => {
     const ran = await ipamctl(["top"], { snapshot: sound });
+    const notFree = "not free: p4 4 in use + 1 cooling down + 1 reserved\n";
     const said = "rates: of addresses held now, allocated in the last 24 h; what was released is not seen\n";
-    expect(ran).toMatchObject({ code: 0, stderr: said });
+    expect(ran).toMatchObject({ code: 0, stderr: notFree + said });
     const [pools, nodes] = ran.stdout.split("\n\n").map((stdout) => rows({ ...ran, stdout }));
     expect(pools!.slice(1).map(([name, , full]) => [name, full])).toEqual([
-      ["p4", "37%"],
+      ["p4", "38%"],
       ["lb", "12%"],
-      ["p6", "0%"],
+      ["p6", "<1%"],
     ]);
     expect(nodes!.slice(1)).toEqual([
       ["node-b", "1/20", "1 (25%)", "0"],
@@ -91,7 +92,7 @@ describe("a forecast from two looks", () => {
 
   it("takes two looks where it is asked to", async () => {
     const ran = await ipamctl(["top", "--over", "0", "-o", "json"], { stored: sound });
-    expect(ran).toMatchObject({ code: 0, stderr: "looking again in 0 s\n" });
+    expect(ran).toMatchObject({ code: 0, stderr: expect.stringMatching(/^looking again in 0 s\n/) });
   });
 });
 

@@ -8,6 +8,7 @@ import { apiGroups } from "../../datastore/flavours.ts";
 import { changesText, type FieldChange, specChanges } from "../../ipam/spec-changes.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
 import { canonicalCidr } from "../../net/cidr.ts";
+import { byNumbers } from "../../net/order.ts";
 import type { Manifest } from "../../operator/manifests.ts";
 import { withSettings } from "./scenario.ts";
 
@@ -111,7 +112,7 @@ function replacing<T extends IPPool | IPReservation>(
   const { kind, metadata } = object;
   const others = (snapshot[part] as readonly T[]).filter((other) => other !== stored);
   const merged = { ...object, metadata: { ...stored?.metadata, ...metadata } };
-  const sorted = [...others, merged].sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
+  const sorted = [...others, merged].sort((a, b) => byNumbers(a.metadata.name, b.metadata.name));
   const after = { ...snapshot, [part]: sorted };
   if (stored === undefined) return { snapshot: after, changes: [`${kind} "${metadata.name}" is new`], notes: [] };
   const changes = [...metadataChanges(stored, object), ...specChanges<IPPool | IPReservation>(stored, object)];

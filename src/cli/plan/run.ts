@@ -3,6 +3,7 @@ import { kindIn, v3Instead } from "../../api/kind-names.ts";
 import type { IpamKind } from "../../api/v3.ts";
 import { apiGroups } from "../../datastore/flavours.ts";
 import { type Finding, keyOf } from "../../judgement/finding.ts";
+import { inventoryOf } from "../../judgement/inventory.ts";
 import { judge } from "../../judgement/judge.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
 import {
@@ -14,6 +15,8 @@ import {
 } from "../../operator/manifests.ts";
 import { readText } from "../files.ts";
 import type { Session } from "../session.ts";
+import { poolRows } from "../show/pools.ts";
+import { notFree } from "../show/shares.ts";
 import { EXIT, type Given } from "../verb.ts";
 import { type PlanOptions, planOptions } from "./options.ts";
 import { type Plan, planOutput } from "./output.ts";
@@ -25,6 +28,8 @@ export async function run(session: Session, given: Given): Promise<number> {
   const options = planOptions(given);
   const plan = options.cidrs.length > 0 ? await planFromNothing(session, options) : await planOnData(session, options);
   await session.print(planOutput(plan));
+  const remark = notFree(poolRows(inventoryOf(plan.planned.after)), "not free then");
+  if (remark !== undefined) session.say(remark);
   return plan.planned.fullNodes < plan.planned.nodes || plan.brings.length > 0 ? EXIT.findings : EXIT.fine;
 }
 

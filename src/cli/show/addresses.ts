@@ -47,7 +47,7 @@ export interface AddressRow {
   readonly freeAt?: string;
 }
 
-/** In the order of their blocks' names, and in a block of their addresses. */
+/** In the order of the blocks, and in a block of the addresses. */
 export function addressRows(inventory: Inventory, filter: AddressFilter): AddressRow[] {
   return soundBlocks(inventory).flatMap((block) => {
     const pool = poolAround(inventory.pools, rangeOf(block));
@@ -130,11 +130,13 @@ export function borrowedOutput(rows: readonly AddressRow[]): Output {
   return listing("AddressList", rows, BORROWED, ({ address }) => address);
 }
 
-/** Addresses that do not say which node uses them, so that nobody can tell whether they are borrowed. */
+/** Addresses that do not say which node uses them. One that cools down is used by none, and so is a Service's. */
 export function withoutNode(inventory: Inventory): number {
-  return soundBlocks(inventory)
-    .flatMap((block) =>
-      block.spec.allocations.map((index) => (index === null ? undefined : block.spec.attributes[index])),
-    )
-    .filter((attribute) => attribute !== undefined && attribute.secondary?.["node"] === undefined).length;
+  return soundBlocks(inventory).flatMap((block) => Array.from(allocationsOf(block)).filter(hidesItsNode)).length;
+}
+
+function hidesItsNode(allocation: Allocation): boolean {
+  const { owner, releasedAt } = allocation;
+  const isOnNode = releasedAt === undefined && owner["service"] === undefined && !isWindowsReserved(allocation);
+  return isOnNode && owner["node"] === undefined;
 }

@@ -33,11 +33,10 @@ export function mapOutput(maps: readonly PoolMap[], ascii: boolean): Output {
   };
 }
 
-function titleOf({ pool, cidr, cells, zOrder }: PoolMap): string {
-  const blocks = cells.reduce((sum, cell) => sum + cell.blocks, 0);
+function titleOf({ pool, cidr, blocks, cells, zOrder }: PoolMap): string {
   const [first] = cells;
   const each = zOrder && first ? `, a cell is a /${first.cidr.split("/")[1]}` : "";
-  return escapeLine(`${pool} ${cidr}: ${blocks} blocks${each}`);
+  return escapeLine(`${pool} ${cidr}: ${blocks} block${blocks === 1 ? "" : "s"}${each}`);
 }
 
 /** In Z-order; the first and the last range of a line's halves are told at its side. */

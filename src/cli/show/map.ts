@@ -4,7 +4,7 @@ import { isConfirmed, rowRange } from "../../ipam/affinity.ts";
 import { rangeOf } from "../../ipam/block.ts";
 import type { Pool } from "../../ipam/pools.ts";
 import { reservedIn } from "../../ipam/reserved.ts";
-import { allocationsOf } from "../../judgement/allocations.ts";
+import { type Allocation, allocationsOf } from "../../judgement/allocations.ts";
 import { type Inventory, soundBlocks } from "../../judgement/inventory.ts";
 import { borrowedFrom } from "../../judgement/owners.ts";
 import { width } from "../../net/address.ts";
@@ -14,7 +14,7 @@ import { gridOf } from "./map-layout.ts";
 /** A block, or where a pool has too many, an aligned part of it. */
 export interface Cell {
   readonly cidr: string;
-  /** Blocks that exist in it. */
+  /** Blocks that exist in it; one that is wider than a cell is in several. */
   readonly blocks: number;
   /** Of all addresses of the cell, from 0 to 1. */
   readonly used: number;
@@ -36,6 +36,8 @@ export interface PoolMap {
   readonly rows: number;
   /** Whether cells stand in Z-order; else row by row, and only those with blocks. */
   readonly zOrder: boolean;
+  /** Blocks of the pool. */
+  readonly blocks: number;
   readonly cells: readonly Cell[];
 }
 
@@ -49,7 +51,7 @@ export function poolMap(inventory: Inventory, pool: Pool): PoolMap {
   const { cidr, blockSize, name } = pool;
   const blocks = soundBlocks(inventory).filter((block) => contains(cidr, rangeOf(block)));
   const bits = Math.max(0, blockSize - cidr.prefix);
-  const named = { pool: name, cidr: formatCidr(cidr) };
+  const named = { pool: name, cidr: formatCidr(cidr), blocks: blocks.length };
   const changing = changingRanges(inventory.affinities);
   const cell = (range: Cidr, inside: readonly IPAMBlock[]) => cellOf(range, inside, inventory, changing);
   if (bits > PICTURE_BITS) {
@@ -57,7 +59,12 @@ export function poolMap(inventory: Inventory, pool: Pool): PoolMap {
     return { ...named, columns: STRIP, rows: Math.ceil(cells.length / STRIP), zOrder: false, cells };
   }
   const parts = partsOf(cidr, Math.min(bits, MOST_BITS));
-  const ofPart = Map.groupBy(blocks, (block) => indexIn(cidr, parts[0]!.prefix, rangeOf(block)));
+  const ofPart = new Map<number, IPAMBlock[]>();
+  for (const block of blocks) {
+    for (const index of indexesIn(cidr, parts[0]!.prefix, rangeOf(block))) {
+      ofPart.set(index, [...(ofPart.get(index) ?? []), block]);
+    }
+  }
   const cells = parts.map((part, index) => cell(part, ofPart.get(index) ?? []));
   return { ...named, ...gridOf(Math.min(bits, MOST_BITS)), zOrder: true, cells };
 }
@@ -68,8 +75,10 @@ function partsOf({ version, base, prefix }: Cidr, bits: number): Cidr[] {
   return Array.from({ length: 2 ** bits }, (_, index) => partAt(index));
 }
 
-function indexIn(pool: Cidr, prefix: number, { base }: Cidr): number {
-  return Number((base - pool.base) >> BigInt(width(pool.version) - prefix));
+/** The parts that a range shares addresses with. */
+function indexesIn(pool: Cidr, prefix: number, range: Cidr): number[] {
+  const first = Number((range.base - pool.base) >> BigInt(width(pool.version) - prefix));
+  return Array.from({ length: 2 ** Math.max(0, prefix - range.prefix) }, (_, at) => first + at);
 }
 
 function changingRanges(affinities: readonly BlockAffinity[]): ReadonlySet<string> {
@@ -82,15 +91,21 @@ function cellOf(
   { reserved }: Inventory,
   changing: ReadonlySet<string>,
 ): Cell {
-  const allocations = blocks.flatMap((block) => Array.from(allocationsOf(block)));
+  const allocations = blocks.flatMap((block) => allocationsIn(range, block));
   return {
     cidr: formatCidr(range),
     blocks: blocks.length,
-    used: allocations.length / Number(size(range)),
+    used: new Set(allocations.map(({ address }) => address)).size / Number(size(range)),
     cooling: allocations.filter(({ releasedAt }) => releasedAt !== undefined).length,
     borrowed: allocations.filter(({ owner, block }) => borrowedFrom(owner, block) !== undefined).length,
     unowned: blocks.filter(({ spec }) => spec.affinity === undefined).length,
     changing: blocks.filter((block) => changing.has(formatCidr(rangeOf(block)))).length,
     reserved: reservedIn(range, reserved) === size(range),
   };
+}
+
+function allocationsIn(range: Cidr, block: IPAMBlock): Allocation[] {
+  const first = range.base - rangeOf(block).base;
+  const isInside = ({ ordinal }: Allocation) => BigInt(ordinal) >= first && BigInt(ordinal) < first + size(range);
+  return Array.from(allocationsOf(block)).filter(isInside);
 }

@@ -9,6 +9,7 @@ import type { Inventory } from "../../judgement/inventory.ts";
 import { userText } from "../../judgement/users.ts";
 import { type Address, formatAddress } from "../../net/address.ts";
 import { has } from "../../net/address-set.ts";
+import { byNumbers } from "../../net/order.ts";
 import type { Output } from "../output.ts";
 import { fieldsText } from "../table.ts";
 import { type AddressRow, addressRow } from "./addresses.ts";
@@ -159,6 +160,6 @@ function otherText({ block, affinity = "no affinity", handle, activeOwner }: Oth
 
 /** In the order of the keys. */
 function attributesText(attributes: AttributeMap): string {
-  const sorted = Object.entries(attributes).sort(([a], [b]) => (a < b ? -1 : 1));
+  const sorted = Object.entries(attributes).sort(([a], [b]) => byNumbers(a, b));
   return sorted.map(([key, value]) => `${key}=${value}`).join(" ");
 }

@@ -1,28 +1,33 @@
 /** How full pools, and blocks, are. Pure: a snapshot in, rows out. */
 import { blockName } from "../../api/names.ts";
+import type { IPAMBlock } from "../../api/v3.ts";
 import { rangeOf } from "../../ipam/block.ts";
-import { problemOf } from "../../ipam/block-problem.ts";
 import { disabledBecause, type Pool } from "../../ipam/pools.ts";
+import { withheld } from "../../ipam/reserved.ts";
 import { type PoolUtilization, type Utilization, utilizationOf } from "../../ipam/utilization.ts";
-import { type Inventory, soundBlocks } from "../../judgement/inventory.ts";
+import { type Inventory, soundBlocks, unsoundRanges } from "../../judgement/inventory.ts";
+import { addressSet, sizeOfDifference } from "../../net/address-set.ts";
 import { formatCidr } from "../../net/cidr.ts";
 import { countOf } from "../numbers.ts";
 import { type Output, tableOf } from "../output.ts";
 import type { Column } from "../table.ts";
+import { reservedInUse, type Shares, sharesOf } from "./shares.ts";
 
-/** Counts are exact, and text in JSON. An address can be in use and reserved: they need not add up. */
-export interface PoolRow extends Utilization {
+/** Counts are exact, and text in JSON. */
+export interface PoolRow extends Shares {
   readonly name: string;
   readonly blockSize: number;
   /** How many blocks of it exist. */
   readonly blocks: number;
+  /** Of the available addresses, how many are in no block yet. */
+  readonly uncovered: bigint;
   /** Why nothing is handed out from it; absent where something is. */
   readonly closed?: string;
   readonly allowedUses: readonly string[];
   readonly nodeSelector: string;
 }
 
-export interface BlockRow extends Utilization {
+export interface BlockRow extends Shares {
   /** Absent: it is in no pool. */
   readonly pool?: string;
   /** `host:<node>` or `virtual:<name>`; absent where nobody owns it. */
@@ -31,35 +36,46 @@ export interface BlockRow extends Utilization {
 
 /** Pools of the name or CIDR `only`, or all; in the order of their names. */
 export function poolRows(inventory: Inventory, only?: string): PoolRow[] {
+  const blocks = blocksByRange(inventory);
   return utilization(inventory, only).flatMap((found) => {
     const pool = inventory.pools.find(({ name }) => name === found.name);
-    return pool ? [poolRow(pool, found)] : [];
+    return pool ? [poolRow(inventory, pool, found, blocks)] : [];
   });
 }
 
 /** Their blocks, and after them those in no pool. */
 export function blockRows(inventory: Inventory, only?: string): BlockRow[] {
-  const owners = new Map(soundBlocks(inventory).map((block) => [formatCidr(rangeOf(block)), block.spec.affinity]));
+  const stored = blocksByRange(inventory);
   const names = new Set(inventory.pools.map(({ name }) => name));
   return utilization(inventory, only).flatMap(({ name, blocks }) =>
-    blocks.map((block) => {
-      const affinity = owners.get(block.cidr);
-      return { ...block, ...(names.has(name) && { pool: name }), ...(affinity && { affinity }) };
+    blocks.map((counts) => {
+      const block = stored.get(counts.cidr)!;
+      const { affinity } = block.spec;
+      const shares = sharesOf(counts, reservedInUse(rangeOf(block), [block], inventory.reserved));
+      return { ...counts, ...shares, ...(names.has(name) && { pool: name }), ...(affinity && { affinity }) };
     }),
   );
 }
 
+type Blocks = ReadonlyMap<string, IPAMBlock>;
+
+const blocksByRange = (inventory: Inventory): Blocks =>
+  new Map(soundBlocks(inventory).map((block) => [formatCidr(rangeOf(block)), block]));
+
 function utilization(inventory: Inventory, only: string | undefined): PoolUtilization[] {
   const wanted = only === undefined ? [] : [only];
-  const { snapshot, reserved, blocks } = inventory;
-  const unsound = blocks.filter((block) => problemOf(block) !== undefined).map(rangeOf);
-  return utilizationOf(snapshot.pools, soundBlocks(inventory), reserved, wanted, unsound);
+  const { snapshot, reserved } = inventory;
+  return utilizationOf(snapshot.pools, soundBlocks(inventory), reserved, wanted, unsoundRanges(inventory));
 }
 
-function poolRow(pool: Pool, { blocks, ...counts }: PoolUtilization): PoolRow {
+function poolRow(inventory: Inventory, pool: Pool, { blocks, ...counts }: PoolUtilization, stored: Blocks): PoolRow {
   const closed = disabledBecause(pool);
+  const own = blocks.map(({ cidr }) => stored.get(cidr)!);
+  const covered = addressSet([...own.map(rangeOf), ...unsoundRanges(inventory)]);
   return {
     ...counts,
+    ...sharesOf(counts, reservedInUse(pool.cidr, own, inventory.reserved)),
+    uncovered: sizeOfDifference(addressSet([pool.cidr]), withheld(inventory.reserved, covered)),
     blockSize: pool.blockSize,
     blocks: blocks.length,
     ...(closed && { closed }),

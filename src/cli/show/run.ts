@@ -13,6 +13,7 @@ import { poolMap } from "./map.ts";
 import { mapOutput } from "./map-text.ts";
 import { addressOutput, addressReport } from "./one-address.ts";
 import { blockRows, blocksOutput, poolRows, poolsOutput } from "./pools.ts";
+import { besidesBlocks, differences, NO_POOLS } from "./shares.ts";
 
 const FILTERS = ["node", "namespace", "pod", "handle", "cooldown"] as const;
 /** What can be asked for, at most one at a time; the filters together are one. */
@@ -34,9 +35,30 @@ export async function run(session: Session, { options }: Given): Promise<undefin
   const inventory = inventoryOf(await session.snapshot());
   if (asked.pool !== undefined) checkPool(inventory, asked.pool);
   await session.print(answer(question, inventory, asked, { address, now: session.now() }));
-  if (question === "borrowed") tellWithoutNode(inventory, session);
-  if (question === "addresses" && addressRows(inventory, asked).length === 0) session.say(noAddress(inventory, asked));
+  for (const line of remarks(question, inventory, asked)) session.say(line);
 }
+
+/** Why a table is empty, and why its numbers do not add up. */
+function remarks(question: Question, inventory: Inventory, asked: ShowOptions): string[] {
+  const pools = ["pools", "blocks"].includes(question) ? poolRows(inventory, asked.pool) : [];
+  switch (question) {
+    case "pools":
+      return inventory.pools.length === 0 ? [NO_POOLS] : differences(pools);
+    case "blocks":
+      if (inventory.pools.length + inventory.blocks.length === 0) return [`${NO_POOLS} and no blocks`];
+      return [...differences(pools), ...besidesBlocks(pools)];
+    case "map":
+      return inventory.pools.length === 0 ? [NO_POOLS] : [];
+    case "borrowed":
+      return [...(isEmpty(inventory, asked) ? ["no address is borrowed"] : []), ...unsureOfNode(inventory)];
+    case "addresses":
+      return isEmpty(inventory, asked) ? [noAddress(inventory, asked)] : [];
+    default:
+      return [];
+  }
+}
+
+const isEmpty = (inventory: Inventory, asked: ShowOptions) => addressRows(inventory, asked).length === 0;
 
 /** Calicoctl's names for some flags. */
 function unaliased(options: Given["options"]): ShowOptions {
@@ -107,7 +129,9 @@ function mapsOf(inventory: Inventory, wanted: string | undefined) {
 }
 
 /** An empty table may be the answer, or come of a name that is not one. */
-function noAddress({ snapshot: { nodes = [] } }: Inventory, { node }: ShowOptions): string {
+function noAddress({ snapshot: { nodes = [] } }: Inventory, { node, cooldown, ...others }: ShowOptions): string {
+  const isFiltered = FILTERS.some((filter) => ({ ...others, node })[filter as "node"] !== undefined);
+  if (cooldown && !isFiltered) return "no address cools down";
   if (node === undefined || nodes.length === 0 || nodes.some(({ name }) => name === node)) return "no such address";
   const near = nearest(
     node,
@@ -116,8 +140,12 @@ function noAddress({ snapshot: { nodes = [] } }: Inventory, { node }: ShowOption
   return `no such address; there is no node ${node}${near ? `: did you mean ${near}?` : ""}`;
 }
 
-function tellWithoutNode(inventory: Inventory, session: Session): void {
+function unsureOfNode(inventory: Inventory): string[] {
   const count = withoutNode(inventory);
-  if (count > 0)
-    session.say(`${count} addresses do not say which node uses them: whether those are borrowed is unknown`);
+  if (count === 0) return [];
+  const [who, whether] =
+    count === 1
+      ? ["address does not say which node uses it", "it is borrowed"]
+      : ["addresses do not say which node uses them", "those are borrowed"];
+  return [`${count} ${who}: whether ${whether} is unknown`];
 }

@@ -22,7 +22,7 @@ import {
   serviceFacts,
   vmFacts,
 } from "./facts.ts";
-import { byName, lean } from "./lean.ts";
+import { lean } from "./lean.ts";
 import type { TakeOptions } from "./take.ts";
 
 export interface ClusterSource {
@@ -101,12 +101,12 @@ export class Reading {
     this.#options = options;
   }
 
-  /** All objects of an IPAM kind, also those marked as deleted, by name. */
+  /** All objects of an IPAM kind, also those marked as deleted. */
   async kind<K extends IpamKind>(kind: K): Promise<V3<K>[]> {
     const { flavour, client } = this.#source;
     const { resource, read } = codecOf(flavour, kind);
     try {
-      return (await this.list(resource, (wire) => lean<K>(read(wire)))).sort(byName);
+      return await this.list(resource, (wire) => lean<K>(read(wire)));
     } catch (error) {
       throw await withMove(error, flavour, client);
     }

@@ -18,8 +18,3 @@ export function lean<K extends IpamKind>(object: V3<K>): V3<K> {
   const kept = fields.filter(([name]) => KEPT.has(name));
   return kept.length === fields.length ? object : { ...object, metadata: Object.fromEntries(kept) as ObjectMeta };
 }
-
-/** Code unit order of names, the same in every locale. */
-export function byName(a: { readonly metadata: { readonly name: string } }, b: typeof a): number {
-  return a.metadata.name < b.metadata.name ? -1 : 1;
-}

@@ -1,14 +1,15 @@
 /** The fullest pools and nodes, and when a pool runs out. Pure. */
 import type { IPAMBlock } from "../../api/v3.ts";
-import { freeOrdinals } from "../../ipam/block.ts";
 import { allocationsOf } from "../../judgement/allocations.ts";
-import { type Inventory, soundBlocks } from "../../judgement/inventory.ts";
+import { freeIn, type Inventory, soundBlocks } from "../../judgement/inventory.ts";
 import { nodeOwner } from "../../judgement/owners.ts";
+import { byNumbers } from "../../net/order.ts";
+import { wholePercent } from "../numbers.ts";
 import { type PoolRow, poolRows } from "../show/pools.ts";
 import { allocatedWithin, type Rate, rateOfTimes, rateOfTwoLooks } from "./rate.ts";
 
 export interface TopPool extends PoolRow {
-  /** In percent of the capacity: what is neither free nor reserved away. */
+  /** In whole percent of the capacity: what is not free. 0 and 100 are exactly that. */
   readonly fullPercent: number;
   /** Absent where no time has passed between two looks. */
   readonly rate?: Rate;
@@ -39,7 +40,7 @@ export function topPools(inventory: Inventory, source: RateSource): TopPool[] {
     const rate = rateOf(row);
     return { ...row, fullPercent: percentFull(row), ...(rate && { rate }) };
   });
-  return rows.sort((a, b) => b.fullPercent - a.fullPercent);
+  return rows.sort(byFree);
 }
 
 function byTwoLooks(inventory: Inventory, earlier: Inventory): (row: PoolRow) => Rate | undefined {
@@ -57,9 +58,11 @@ function byTimes(inventory: Inventory, spanMs: number): (row: PoolRow) => Rate {
   return (row) => rateOfTimes(row, allocated.get(row.name) ?? 0, spanMs, now);
 }
 
-/** Reserved addresses are nobody's to fill; rounded down, so that 100 is full. */
-function percentFull({ capacity, available }: PoolRow): number {
-  return capacity === 0n ? 0 : Number(((capacity - available) * 100n) / capacity);
+const percentFull = ({ capacity, available }: PoolRow) => wholePercent(capacity - available, capacity);
+
+/** The share that is free, compared without rounding. */
+function byFree(a: PoolRow, b: PoolRow): number {
+  return Number(a.available * b.capacity - b.available * a.capacity);
 }
 
 /** Those with the least free first; nodes that own no block are at the end. */
@@ -73,13 +76,13 @@ export function topNodes(inventory: Inventory): TopNode[] {
     ...borrowed.keys(),
   ]);
   const rows = [...names]
-    .sort()
+    .sort(byNumbers)
     .map((name) => nodeRow(name, owned.get(name) ?? [], borrowed.get(name) ?? 0, inventory));
   return rows.sort((a, b) => Number(a.blocks === 0) - Number(b.blocks === 0) || a.free - b.free);
 }
 
 function nodeRow(name: string, blocks: readonly IPAMBlock[], borrowed: number, inventory: Inventory): TopNode {
-  const { cap, reserved, snapshot } = inventory;
+  const { cap, snapshot } = inventory;
   const { podCapacity } = snapshot.nodes?.find((node) => node.name === name) ?? {};
   const v6 = blocks.filter(({ spec }) => spec.cidr.includes(":")).length;
   return {
@@ -87,7 +90,7 @@ function nodeRow(name: string, blocks: readonly IPAMBlock[], borrowed: number, i
     blocks: Math.max(v6, blocks.length - v6),
     cap,
     capacity: blocks.reduce((sum, { spec }) => sum + spec.allocations.length, 0),
-    free: blocks.reduce((sum, block) => sum + freeOrdinals(block, reserved).length, 0),
+    free: blocks.reduce((sum, block) => sum + freeIn(inventory, block).length, 0),
     borrowed,
     ...(podCapacity !== undefined && { podCapacity }),
   };

@@ -2,9 +2,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { inventoryOf } from "../../judgement/inventory.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
-import { countOf } from "../numbers.ts";
+import { countOf, percent } from "../numbers.ts";
 import { type Output, tableOf } from "../output.ts";
 import type { Session } from "../session.ts";
+import { NO_POOLS, notFree } from "../show/shares.ts";
 import type { Column } from "../table.ts";
 import { UsageError } from "../usage-error.ts";
 import type { Given } from "../verb.ts";
@@ -19,8 +20,10 @@ export async function run(session: Session, { options }: Given): Promise<undefin
   const nodes = topNodes(inventory);
   const shown = limit === 0 ? nodes : nodes.slice(0, limit);
   const source = earlier ? { earlier: inventoryOf(earlier) } : { spanMs: hours * 3_600_000 };
-  await session.print(topOutput(topPools(inventory, source), shown));
-  if (!earlier)
+  const pools = topPools(inventory, source);
+  await session.print(topOutput(pools, shown));
+  for (const line of pools.length === 0 ? [NO_POOLS] : [notFree(pools)]) if (line) session.say(line);
+  if (!earlier && pools.length > 0)
     session.say(`rates: of addresses held now, allocated in the last ${hours} h; what was released is not seen`);
 }
 
@@ -51,7 +54,7 @@ function numberOf(flag: string, text: string): number {
 const POOLS: readonly Column<TopPool>[] = [
   { header: "POOL", value: ({ name }) => name },
   { header: "CIDR", value: ({ cidr }) => cidr },
-  { header: "FULL", right: true, value: ({ fullPercent }) => `${fullPercent}%` },
+  { header: "FULL", right: true, value: ({ available, capacity }) => percent(capacity - available, capacity) },
   { header: "FREE", right: true, value: ({ available, capacity }) => countOf(available, capacity) },
   { header: "PER DAY", right: true, value: ({ rate }) => String(rate?.perDay ?? "") },
   { header: "RUNS OUT", value: ({ available, rate }) => (available === 0n ? "now" : (rate?.runsOutAt ?? "")) },

@@ -1,4 +1,5 @@
 /** Allocated addresses against the pods, nodes and Services that should have them, and the other way round. */
+import { byAddress } from "../../net/order.ts";
 import { type Allocation, allocationsOf, isWindowsReserved } from "../allocations.ts";
 import { family, nameOf, type Report } from "../finding.ts";
 import { type Usages, usageOf } from "../in-use.ts";
@@ -24,9 +25,8 @@ export const addresses = family<AddressCode>({
       const shared = allocation.handle !== undefined && handlesInUse.has(allocation.handle);
       say(report, shared ? "UnlistedAddress" : "LeakedAddress", allocation, `${whose(allocation)}: ${because}`);
     }
-    for (const address of usages.listed()) {
-      if (!allocated.has(address)) notAllocated(address, usages.usersOf(address), inventory, report);
-    }
+    const others = Array.from(usages.listed()).filter((address) => !allocated.has(address));
+    for (const address of others.sort(byAddress)) notAllocated(address, usages.usersOf(address), inventory, report);
   },
 });
 

@@ -1,10 +1,10 @@
 /** Where there will soon be no address: pools that are full, and nodes whose blocks are, at their limit. */
 import type { IPAMBlock } from "../../api/v3.ts";
-import { freeOrdinals } from "../../ipam/block.ts";
 import { isEnabled } from "../../ipam/pools.ts";
 import { ORPHANS, utilizationOf } from "../../ipam/utilization.ts";
+import { byNumbers } from "../../net/order.ts";
 import { family, type Report } from "../finding.ts";
-import { type Inventory, soundBlocks } from "../inventory.ts";
+import { freeIn, type Inventory, soundBlocks, unsoundRanges } from "../inventory.ts";
 import { run } from "../mend.ts";
 
 type Code = keyof typeof codes;
@@ -53,7 +53,7 @@ export const capacity = family<Code>({
       soundBlocks(inventory),
       ({ spec }) => `${spec.affinity} ${spec.cidr.includes(":") ? 6 : 4}`,
     );
-    for (const blocks of owned.values()) {
+    for (const [, blocks] of [...owned].sort(([a], [b]) => byNumbers(a, b))) {
       const { affinity } = blocks[0]!.spec;
       if (affinity === undefined || blocks.length < cap * OWNED) continue;
       const [free, all] = freeOf(blocks, inventory);
@@ -68,7 +68,9 @@ export const capacity = family<Code>({
 
 function fullPools(inventory: Inventory, report: Report<Code>): void {
   const enabled = inventory.pools.filter(isEnabled).map(({ source }) => source);
-  for (const { name, cidr, available, inUse } of utilizationOf(enabled, soundBlocks(inventory), inventory.reserved)) {
+  const sound = soundBlocks(inventory);
+  const rows = utilizationOf(enabled, sound, inventory.reserved, [], unsoundRanges(inventory));
+  for (const { name, cidr, available, inUse } of rows) {
     if (name === ORPHANS || available > 0n || inUse === 0n) continue;
     report(
       "PoolFull",
@@ -78,7 +80,7 @@ function fullPools(inventory: Inventory, report: Report<Code>): void {
   }
 }
 
-function freeOf(blocks: readonly IPAMBlock[], { reserved }: Inventory): [free: number, all: number] {
-  const free = blocks.reduce((sum, block) => sum + freeOrdinals(block, reserved).length, 0);
+function freeOf(blocks: readonly IPAMBlock[], inventory: Inventory): [free: number, all: number] {
+  const free = blocks.reduce((sum, block) => sum + freeIn(inventory, block).length, 0);
   return [free, blocks.reduce((sum, block) => sum + block.spec.allocations.length, 0)];
 }

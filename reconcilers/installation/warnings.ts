@@ -3,6 +3,8 @@ import type { InstallationStatus } from "../../src/api/installation.ts";
 import { parseSelector } from "../../src/api/selector.ts";
 import type { IPPool } from "../../src/api/v3.ts";
 import { DEFAULT_MAX_BLOCKS_PER_HOST, type IPAMConfig } from "../../src/ipam/config.ts";
+import { poolsOf } from "../../src/ipam/pools.ts";
+import { scarceBlocks, scarceText } from "../../src/ipam/scarce-blocks.ts";
 import { parseCidr } from "../../src/net/cidr.ts";
 import type { NodeFacts, Surroundings } from "./surroundings.ts";
 
@@ -17,9 +19,11 @@ export function warningsFor(
   { nodes, pools }: Surroundings,
   otherNames: readonly string[],
 ): StatusWarning[] {
-  return [ignoredConfigurations(otherNames), blocksBelowPodCapacity(config, nodes, pools)].filter(
-    (warning) => warning !== undefined,
-  );
+  return [
+    ignoredConfigurations(otherNames),
+    blocksBelowPodCapacity(config, nodes, pools),
+    fewerBlocksThanNodes(config, nodes, pools),
+  ].filter((warning) => warning !== undefined);
 }
 
 function ignoredConfigurations(names: readonly string[]): StatusWarning | undefined {
@@ -28,6 +32,20 @@ function ignoredConfigurations(names: readonly string[]): StatusWarning | undefi
   return {
     type: "IgnoredConfiguration",
     message: `only \`default\` is read: the IPAM configuration ${listed} has no effect. Move its settings into the Installation and delete it`,
+  };
+}
+
+/** The same rule as the finding of `ipamctl check`. */
+function fewerBlocksThanNodes(
+  config: IPAMConfig,
+  nodes: readonly NodeFacts[],
+  pools: readonly IPPool[],
+): StatusWarning | undefined {
+  const [worst] = scarceBlocks(config, poolsOf(pools), nodes);
+  if (worst === undefined) return undefined;
+  return {
+    type: "FewerBlocksThanNodes",
+    message: `${scarceText(worst)}. Add a pool, use smaller blocks, or turn strict affinity off`,
   };
 }
 

@@ -260,6 +260,17 @@ export const DAMAGES: readonly Damage[] = [
   ["OverlappingPools", "one inside the other", withPools(pool("wide", "fd00::/100"))],
   ["InvalidReservation", "no address", { reservations: [reservation("gateway", "10.0.0.15/32", "10.65.0.300")] }],
 
+  ["UnusablePool", "loopback", withPools(pool("loop", "127.0.0.0/24"))],
+  ["UnusablePool", "multicast", withPools(pool("multi", "ff00::/120"))],
+  ["UnusablePool", "the broadcast address", withPools(pool("class-e", "255.255.255.0/24"))],
+  [
+    "FewerBlocksThanNodes",
+    "five nodes, four blocks",
+    {
+      ...configured({ strictAffinity: true }),
+      nodes: [...sound.nodes!, node("node-c"), node("node-d"), node("node-e")],
+    },
+  ],
   ["PoolFull", "every address is in use", fullPool()],
   ["BlockCapReached", "full", atCap(7)],
   ["BlockCapNear", "nearly full", atCap(5)],

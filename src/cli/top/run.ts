@@ -1,5 +1,6 @@
 /** Looks once, or twice for a rate, and shows what is fullest. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { scarceBlocks, scarceText } from "../../ipam/scarce-blocks.ts";
 import { inventoryOf } from "../../judgement/inventory.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
 import { countOf, percent } from "../numbers.ts";
@@ -23,6 +24,8 @@ export async function run(session: Session, { options }: Given): Promise<undefin
   const pools = topPools(inventory, source);
   await session.print(topOutput(pools, shown));
   for (const line of pools.length === 0 ? [NO_POOLS] : [notFree(pools)]) if (line) session.say(line);
+  const { config, snapshot } = inventory;
+  for (const scarce of scarceBlocks(config, inventory.pools, snapshot.nodes ?? [])) session.say(scarceText(scarce));
   if (!earlier && pools.length > 0)
     session.say(`rates: of addresses held now, allocated in the last ${hours} h; what was released is not seen`);
 }

@@ -1,6 +1,7 @@
 /** Where there will soon be no address: pools that are full, and nodes whose blocks are, at their limit. */
 import type { IPAMBlock } from "../../api/v3.ts";
 import { isEnabled } from "../../ipam/pools.ts";
+import { scarceBlocks, scarceText } from "../../ipam/scarce-blocks.ts";
 import { ORPHANS, utilizationOf } from "../../ipam/utilization.ts";
 import { byNumbers } from "../../net/order.ts";
 import { family, type Report } from "../finding.ts";
@@ -22,6 +23,17 @@ const codes = {
       "All that is not reserved is in use or cools down. Where no other pool selects the node, the next pod gets no " +
       "address.",
     mend: run("ipamctl top", "Look for leaked addresses first (`ipamctl gc --dry-run`); then add a pool."),
+  },
+  FewerBlocksThanNodes: {
+    severity: "warning",
+    title: "With strict affinity, more nodes share pools than the pools have blocks",
+    means:
+      "A node uses only addresses of its own blocks. Once every block is claimed, pods on the nodes that are left get no " +
+      "address, however many addresses are free.",
+    mend: run(
+      "ipamctl plan --strict-affinity false",
+      "Add a pool, or move to one with smaller blocks (a larger `blockSize`); or turn strict affinity off, and plan that first.",
+    ),
   },
   BlockCapReached: {
     severity: "warning",
@@ -48,6 +60,9 @@ export const capacity = family<Code>({
   codes,
   look(inventory, report) {
     fullPools(inventory, report);
+    for (const scarce of scarceBlocks(inventory.config, inventory.pools, inventory.snapshot.nodes ?? [])) {
+      report("FewerBlocksThanNodes", { kind: "IPPool", name: scarce.pools[0]!.name }, scarceText(scarce));
+    }
     const { cap } = inventory;
     const owned = Map.groupBy(
       soundBlocks(inventory),

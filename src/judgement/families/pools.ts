@@ -4,8 +4,10 @@ import { objections, refusals } from "../../api/admission/admission.ts";
 import { unreadable } from "../../api/admission/checks.ts";
 import { parseSelector } from "../../api/selector.ts";
 import type { IPPool } from "../../api/v3.ts";
+import type { Pool } from "../../ipam/pools.ts";
 import { parseAddress } from "../../net/address.ts";
 import { parseCidr } from "../../net/cidr.ts";
+import { specialIn } from "../../net/special-ranges.ts";
 import { family, nameOf, type Report } from "../finding.ts";
 import { edit } from "../mend.ts";
 import type { Snapshot } from "../snapshot.ts";
@@ -19,6 +21,14 @@ const codes = {
     means:
       "It was stored by a version that did not check. Addresses may not be given out from it, or not where they are " +
       "wanted; a selector that cannot be read stops allocation on every node.",
+    mend: edit,
+  },
+  UnusablePool: {
+    severity: "warning",
+    title: "A pool has addresses that no pod can have",
+    means:
+      "Loopback, multicast, reserved and unspecified addresses are refused by Kubernetes or by the kernel of the node. A pod " +
+      "that is given one does not start, or cannot be reached.",
     mend: edit,
   },
   OverlappingPools: {
@@ -51,6 +61,7 @@ export const pools = family<Code>({
   look({ snapshot, pools: parsed }, report) {
     if (snapshot.datastore === "embedded") refused(snapshot, report);
     for (const pool of snapshot.pools) invalid(pool, report);
+    for (const pool of parsed) unusable(pool, report);
     for (const { source, overlappedBy } of parsed) {
       if (overlappedBy === undefined) continue;
       const { name, source: winner } = overlappedBy;
@@ -80,6 +91,13 @@ function refused({ pools, reservations, configurations }: Snapshot, report: Repo
       if (isReserved(entries[Number(path.at(-1))]?.trim() ?? "")) report("RefusedObject", nameOf(object), words);
     }
   }
+}
+
+function unusable({ cidr, source }: Pool, report: Report<Code>): void {
+  const special = specialIn(cidr);
+  if (source.spec.disabled || special.length === 0) return;
+  const message = `${source.spec.cidr} has addresses that no pod can have: ${special.join(", ")}. Disable it, and use another pool`;
+  report("UnusablePool", nameOf(source), message);
 }
 
 function invalid(pool: IPPool, report: Report<Code>): void {

@@ -155,6 +155,11 @@ function addressesOnce(pool: Cidr, blocks: readonly CountedBlock[], reserved: Ad
   };
 }
 
+/** Addresses of a range that are neither in a block nor reserved. */
+export function uncoveredIn(range: Cidr, blocks: readonly Cidr[], reserved: AddressSet): bigint {
+  return sizeOfDifference(addressSet([range]), union(reserved, addressSet(blocks)));
+}
+
 /**
  * Space that no block covers yet counts: what is neither reserved nor a block's is available. What two blocks cover counts
  * once, and is not available.
@@ -172,7 +177,6 @@ function poolUtilization(
     stored.filter((block) => !isOrdinary(block)),
     reserved,
   );
-  const taken = union(reserved, addressSet([...stored.map(({ range }) => range), ...unsoundRanges]));
   const sum = (count: (counts: Pick<Utilization, "inUse" | "available" | "inCooldown">) => bigint) =>
     [...ordinary, others].reduce((total, counts) => total + count(counts), 0n);
   return {
@@ -181,7 +185,9 @@ function poolUtilization(
     capacity: size(cidr),
     inUse: sum(({ inUse }) => inUse),
     reserved: reservedIn(cidr, reserved),
-    available: sum(({ available }) => available) + sizeOfDifference(addressSet([cidr]), taken),
+    available:
+      sum(({ available }) => available) +
+      uncoveredIn(cidr, [...stored.map(({ range }) => range), ...unsoundRanges], reserved),
     inCooldown: sum(({ inCooldown }) => inCooldown),
     blocks: stored.map(({ counts }) => counts),
   };

@@ -3,10 +3,8 @@ import { blockName } from "../../api/names.ts";
 import type { IPAMBlock } from "../../api/v3.ts";
 import { rangeOf } from "../../ipam/block.ts";
 import { disabledBecause, type Pool } from "../../ipam/pools.ts";
-import { withheld } from "../../ipam/reserved.ts";
-import { type PoolUtilization, type Utilization, utilizationOf } from "../../ipam/utilization.ts";
+import { type PoolUtilization, type Utilization, uncoveredIn, utilizationOf } from "../../ipam/utilization.ts";
 import { type Inventory, soundBlocks, unsoundRanges } from "../../judgement/inventory.ts";
-import { addressSet, sizeOfDifference } from "../../net/address-set.ts";
 import { formatCidr } from "../../net/cidr.ts";
 import { countOf } from "../numbers.ts";
 import { type Output, tableOf } from "../output.ts";
@@ -71,11 +69,10 @@ function utilization(inventory: Inventory, only: string | undefined): PoolUtiliz
 function poolRow(inventory: Inventory, pool: Pool, { blocks, ...counts }: PoolUtilization, stored: Blocks): PoolRow {
   const closed = disabledBecause(pool);
   const own = blocks.map(({ cidr }) => stored.get(cidr)!);
-  const covered = addressSet([...own.map(rangeOf), ...unsoundRanges(inventory)]);
   return {
     ...counts,
     ...sharesOf(counts, reservedInUse(pool.cidr, own, inventory.reserved)),
-    uncovered: sizeOfDifference(addressSet([pool.cidr]), withheld(inventory.reserved, covered)),
+    uncovered: uncoveredIn(pool.cidr, [...own.map(rangeOf), ...unsoundRanges(inventory)], inventory.reserved),
     blockSize: pool.blockSize,
     blocks: blocks.length,
     ...(closed && { closed }),

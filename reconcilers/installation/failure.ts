@@ -3,6 +3,7 @@ import { installAdvice } from "../../src/api/crd-advice.ts";
 import { isDatastoreError } from "../../src/datastore/datastore.ts";
 import { isMoved } from "../../src/datastore/moved.ts";
 import { IpamError } from "../../src/ipam/errors.ts";
+import { isKubeError } from "../../src/kube/types.ts";
 import type { Outcome } from "./reasons.ts";
 import { configurationOf, type Surroundings } from "./surroundings.ts";
 
@@ -32,6 +33,9 @@ export function outcomeOfFailure(error: unknown, surroundings: Surroundings): Ou
   if (isDatastoreError(error, "Invalid")) return { reason: "InvalidSpec", message: error.message };
   if (isDatastoreError(error, "Unauthorized") && ADMISSION.test(error.message)) {
     return { reason: "InvalidSpec", message: `admission on this cluster refuses the write: ${error.message}` };
+  }
+  if (isDatastoreError(error, "Unauthorized") && isKubeError(error.cause, "Unauthorized")) {
+    return { reason: "Forbidden", message: error.message }; // it is about credentials, and says so
   }
   if (isDatastoreError(error, "Unauthorized")) {
     return { reason: "Forbidden", message: `${error.message}. Apply the operator's role (rbac/operator.yaml)` };

@@ -19,10 +19,13 @@ export interface ConnectCall {
   readonly signal: AbortSignal;
 }
 
+/** Somebody waits: what cannot be reached is said within two seconds, of which a timer may be half a second late. */
+const IPAMCTL = { fieldManager: "ipamctl", userAgent: "ipamctl", failFast: true, connectTimeoutMs: 1400 } as const;
+
 /** @throws KubeError where the kubeconfig is no good; DatastoreError NotServed where no IPAM kinds are installed */
 export async function openCluster(place: ClusterPlace, { env, signal }: ConnectCall): Promise<OpenCluster> {
   const { kubeconfig, context, inCluster, apiGroup } = place;
-  const client = await connect({ kubeconfig, context, inCluster, fieldManager: "ipamctl", userAgent: "ipamctl" });
+  const client = await connect({ kubeconfig, context, inCluster, ...IPAMCTL });
   try {
     const { flavour, chosenBy } = await chooseApiGroup(client, { flag: apiGroup, env, signal });
     return { client, flavour, chosenBy };
@@ -38,15 +41,16 @@ function advised(error: unknown, { kubeconfig, context }: ClusterPlace, server: 
   if (!isKubeError(cause)) return error;
   const file = `the kubeconfig ${[kubeconfig].flat().join(", ")}${context ? `, context ${context}` : ""}`;
   const advice = adviceFor(cause, server, kubeconfig === undefined ? "the pod's ServiceAccount" : file);
-  return advice === undefined ? error : new Error(`${cause.message}. ${advice}`, { cause: error });
+  if (advice === undefined) return error;
+  const isAbout = ["Unauthorized", "Forbidden"].includes(cause.code); // the advice says all: what was asked for has no part in it
+  return new Error(isAbout ? advice : `${cause.message}. ${advice}`, { cause: error });
 }
 
 function adviceFor({ code, message }: KubeError, server: string, where: string): string | undefined {
   if (code === "Unauthorized")
-    return `${server} does not accept the credentials of ${where}: they are wrong or have expired. Log in anew`;
+    return `${server} does not accept the credentials of ${where}: they are missing, wrong or expired (401). Log in again`;
   if (code === "Forbidden" && message.includes("system:anonymous"))
     return `${server} was given no credentials: ${where} has none for it. Log in`;
   if (code !== "Unavailable" && code !== "Timeout") return undefined;
-  if (/certificate/i.test(message)) return `Its certificate is not of the authority that ${where} names: correct that`;
-  return `Is this the right server, and can it be reached from here? It comes from ${where}`;
+  return `The address is that of ${where}`;
 }

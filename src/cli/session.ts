@@ -1,6 +1,6 @@
 /** What a verb is run with: streams, clock, signal, and the data that the flags point at. */
 import { escapeLine, escapeText } from "../escape.ts";
-import type { Snapshot } from "../judgement/snapshot.ts";
+import type { Snapshot, Unread } from "../judgement/snapshot.ts";
 import type { Format, Output } from "./output.ts";
 import type { PlaceOptions } from "./place.ts";
 import type { Progress } from "./progress.ts";
@@ -38,8 +38,8 @@ export interface Io {
 export interface Session extends Io {
   /** Name the program was called by: `ipamctl` or `kubectl ipam`. */
   readonly program: string;
-  /** Looks at the data anew. */
-  snapshot(): Promise<Snapshot>;
+  /** Looks at the data. Of parts that could not be read those are named that the answer needs: `needed`, or all. */
+  snapshot(needed?: readonly Unread["part"][]): Promise<Snapshot>;
   /** Opens the data to be changed; the caller closes it. @throws UsageError for a bundle */
   workplace(): Promise<Workplace>;
   /** Shows how far long work is. */
@@ -86,7 +86,7 @@ export function createSession(io: Io, program: string, options: SessionOptions):
     say,
     warn,
     told: (text) => toldText(text, program, options),
-    snapshot: async () => {
+    snapshot: async (needed) => {
       const [{ choosePlace }, { takeSnapshot }, { malformedText, readable }, { ordered }] = await Promise.all([
         import("./place.ts"),
         import("./snapshot/take.ts"),
@@ -101,7 +101,9 @@ export function createSession(io: Io, program: string, options: SessionOptions):
         const { foreignWarning } = await import("../api/calico-installation.ts");
         warn(foreignWarning(snapshot.foreignIpam));
       }
-      for (const { part, reason } of snapshot.unread) warn(`not looked at: ${part} (${reason})`);
+      for (const { part, reason } of snapshot.unread) {
+        if (needed?.includes(part) ?? true) warn(`not looked at: ${part} (${reason})`);
+      }
       for (const malformed of snapshot.malformed) say(malformedText(snapshot, malformed));
       return snapshot;
     },

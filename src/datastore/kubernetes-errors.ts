@@ -28,7 +28,7 @@ export function datastoreError(error: unknown, resource: ResourceType, name: str
   }
   if (!isKubeError(error)) return error;
   const code = codeOf(error);
-  const message = code === "NotServed" ? notServed(resource) : error.message + adviceFor(code, error.message);
+  const message = code === "NotServed" ? notServed(resource) : error.message + adviceFor(error, code);
   return new DatastoreError(code, resource.kind, name, message, { cause: error });
 }
 
@@ -64,8 +64,13 @@ function notServed(resource: ResourceType): string {
 /** Admission refuses with the same status as RBAC; only RBAC's refusal is mended by granting something. */
 const DENIED_BY_RBAC = /User ".*" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"/;
 
+/** No role is missing: the server does not know who asks. */
+const CREDENTIALS =
+  ". The server does not accept the credentials (401): they are missing, wrong or expired. Renew the token or certificate";
+
 /** Of what the server refused, which need not be the kind that was asked for in the end. */
-function adviceFor(code: DatastoreErrorCode, message: string): string {
+function adviceFor({ code: answer, message }: KubeError, code: DatastoreErrorCode): string {
+  if (answer === "Unauthorized") return CREDENTIALS;
   const [, verb, plural, group] = (code === "Unauthorized" && DENIED_BY_RBAC.exec(message)) || [];
   return verb === undefined ? "" : `. Grant this user "${verb}" on ${group ? `${plural}.${group}` : plural}`;
 }

@@ -10,16 +10,19 @@ export type Use = "calls" | "watches";
 
 /** Below the API server's idle timeout of 90 s, so that it is we who close an idle connection. */
 const KEEP_ALIVE_MS = 30_000;
+const CONNECT_TIMEOUT_MS = 10_000;
 
 export class Connections {
   readonly #credentials: Credentials;
   readonly #maxConnections: number;
+  readonly #connectTimeoutMs: number;
   readonly #all = new Set<Dispatcher>();
   #tls: TlsMaterial | undefined;
   #current: Readonly<Record<Use, Dispatcher>> | undefined;
 
-  constructor(credentials: Credentials, maxConnections: number) {
+  constructor(credentials: Credentials, maxConnections: number, connectTimeoutMs = CONNECT_TIMEOUT_MS) {
     this.#credentials = credentials;
+    this.#connectTimeoutMs = connectTimeoutMs;
     this.#maxConnections = maxConnections;
   }
 
@@ -44,6 +47,7 @@ export class Connections {
     const options = {
       allowH2: false,
       keepAliveTimeout: KEEP_ALIVE_MS,
+      connectTimeout: this.#connectTimeoutMs,
       headersTimeout: 0, // the deadline of the call, or the idle limit of the watch, is the limit
       bodyTimeout: 0,
       ...(connections !== undefined && { connections }),

@@ -60,9 +60,13 @@ describe("responseError", () => {
 
 describe("errors without an answer", () => {
   it("says whether the outcome of a write is unknown", () => {
-    const error = connectionError("get nodes", "https://10.0.0.1", new Error("connect ECONNREFUSED"), false);
+    const error = connectionError("get nodes", "https://10.0.0.1", new Error("socket hang up"), false);
     expect(error).toMatchObject({ code: "Unavailable", status: 0 });
-    expect(error.message).toBe("cannot get nodes: no answer from https://10.0.0.1 (connect ECONNREFUSED)");
+    expect(error.message).toBe("cannot get nodes: no answer from https://10.0.0.1 (socket hang up)");
+    const refused = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
+    expect(connectionError("get nodes", "https://10.0.0.1", refused, false).message).toBe(
+      "https://10.0.0.1 refuses the connection: check that the address is right and that the API server runs. Cannot get nodes",
+    );
     expect(connectionError("create x", "s", new Error("reset"), true).message).toContain("outcome is unknown");
     expect(deadlineError("create x", 1500, true).message).toContain("no answer within 1.5 s; the outcome is unknown");
     expect(deadlineError("get x", 1500, false).message).toBe("cannot get x: no answer within 1.5 s");

@@ -5,6 +5,7 @@
 import { parseJson } from "./json.ts";
 import { LARGEST_OBJECT, LARGEST_PAGE, sizeText } from "./limits.ts";
 import { KubeError, type KubeErrorCode } from "./types.ts";
+import { unreachableText } from "./unreachable.ts";
 
 /** The body of a failed call, and of a watch's ERROR event. */
 export interface Status {
@@ -57,7 +58,10 @@ const OUTCOME_UNKNOWN = "; the outcome is unknown: read the object before trying
 
 /** The error of a call that got no answer. A write may have been carried out, unless it was surely not sent. */
 export function connectionError(action: string, server: string, cause: unknown, outcomeUnknown: boolean): KubeError {
-  const message = `cannot ${action}: no answer from ${server} (${causeText(cause)})`;
+  const unreachable = unreachableText(cause);
+  const message = unreachable
+    ? `${server} ${unreachable}. Cannot ${action}`
+    : `cannot ${action}: no answer from ${server} (${causeText(cause)})`;
   return new KubeError("Unavailable", message + (outcomeUnknown ? OUTCOME_UNKNOWN : ""), { cause });
 }
 

@@ -26,6 +26,8 @@ export interface RequestRecord {
 export interface ExchangeOptions {
   /** Most connections for calls; watches have their own. Default 4. */
   readonly maxConnections?: number | undefined;
+  /** How long a connection may take to come about, in milliseconds. Default 10 s. */
+  readonly connectTimeoutMs?: number | undefined;
   readonly userAgent?: string | undefined;
   readonly onRequest?: ((record: RequestRecord) => void) | undefined;
 }
@@ -40,7 +42,7 @@ export class Exchange {
     this.#credentials = credentials;
     this.#options = options;
     this.#base = new URL(credentials.server);
-    this.#connections = new Connections(credentials, options.maxConnections ?? 4);
+    this.#connections = new Connections(credentials, options.maxConnections ?? 4, options.connectTimeoutMs);
   }
 
   /** Sends one request and returns the answer's head, whatever its status; the body is still to be read. */

@@ -134,7 +134,7 @@ describe("calls that fail", () => {
     const error = await failed(get("away", { timeoutMs: 1000 }));
     expect(error).toMatchObject({
       code: "Unavailable",
-      message: expect.stringContaining(`no answer from ${proxy.server}`),
+      message: expect.stringContaining(`${proxy.server} refuses the connection`),
     });
     const waiting = create("after-restart"); // surely not sent while nobody listens: waits for the server
     await proxy.acceptAll();

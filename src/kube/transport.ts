@@ -12,11 +12,17 @@ import { LARGEST_OBJECT } from "./limits.ts";
 import { createRateLimiter, type RateLimiter } from "./rate-limit.ts";
 import { mayRepeat, pauseMs, type Repeat } from "./retry-policy.ts";
 import { isKubeError, type KubeError } from "./types.ts";
+import { unreachableText } from "./unreachable.ts";
 
 export interface TransportOptions extends ExchangeOptions {
   /** Client-side limit, calls a second and at once; none unless both are given. */
   readonly qps?: number | undefined;
   readonly burst?: number | undefined;
+  /**
+   * Whether a server that cannot be reached is an error at once while it has answered nothing yet: for programs that somebody
+   * waits for. Default: it is tried again, as one that comes up is reachable soon.
+   */
+  readonly failFast?: boolean | undefined;
 }
 
 export interface Call extends HttpRequest {
@@ -67,9 +73,12 @@ class HttpTransport implements Transport {
   readonly server: string;
   readonly #exchange: Exchange;
   readonly #limiter: RateLimiter | undefined;
+  /** Ends with the first answer. */
+  #failsFast: boolean;
 
   constructor(credentials: Credentials, options: TransportOptions) {
-    const { qps, burst } = options;
+    const { qps, burst, failFast = false } = options;
+    this.#failsFast = failFast;
     this.server = credentials.server;
     this.#exchange = new Exchange(credentials, options);
     this.#limiter = qps !== undefined && burst !== undefined ? createRateLimiter({ qps, burst }) : undefined;
@@ -87,7 +96,8 @@ class HttpTransport implements Transport {
       if ("text" in outcome) return outcome;
       if (signal.aborted) throw stopped(call, timeoutMs, call.repeat !== "read");
       const pause = pauseMs(outcome.error, attempts);
-      const again = mayRepeat(call.repeat, outcome.error, outcome.notSent, attempts);
+      const isHopeless = this.#failsFast && unreachableText(outcome.error.cause) !== undefined;
+      const again = !isHopeless && mayRepeat(call.repeat, outcome.error, outcome.notSent, attempts);
       if (!again || performance.now() + pause > end) throw outcome.error;
       await sleep(pause, signal);
     }
@@ -121,6 +131,7 @@ class HttpTransport implements Transport {
   async #attempt(call: Call, signal: AbortSignal): Promise<Answer | Failure> {
     try {
       const response = await this.#exchange.send("calls", call, signal);
+      this.#failsFast = false;
       if (!succeeded(response)) return { error: await refusal(call.action, response), notSent: false };
       const { largest = LARGEST_OBJECT } = call;
       const text = await textWithin(response.body, largest);

@@ -107,11 +107,11 @@ describe("which addresses", () => {
   });
 
   it.each([
-    ["free", ["10.0.0.2"], 1, "is not allocated"],
-    ["outside every pool", ["192.0.2.7"], 1, "is not allocated"],
+    ["free", ["10.0.0.2"], 0, "is not allocated: nothing to do"],
+    ["outside every pool", ["192.0.2.7"], 0, "is not allocated: nothing to do"],
     ["cooling down", ["10.0.0.6"], 0, "was released at 2026-01-02T11:59:00Z and cools down until 2026-01-02T12:04:00Z"],
-    ["of no pod", ["--pod", "shop/nobody"], 1, "has no address"],
-    ["of no handle", ["--handle", "nobody"], 1, "has no address"],
+    ["of no pod", ["--pod", "shop/nobody"], 0, "has no address: nothing to do"],
+    ["of no handle", ["--handle", "nobody"], 0, "has no address: nothing to do"],
   ])("%s: says so", async (_what, args, code, why) => {
     const site = await siteOf(sound);
     const ran = await site.run(json(...args));

@@ -63,7 +63,7 @@ const TABLE: readonly VerbRow[] = [
     args: ["10.0.0.1"],
     kind: "Release",
     done: ["done release 10.0.0.1"],
-    idle: [["10.0.0.9"], 1, "kept keep 10.0.0.9"],
+    idle: [["10.0.0.9"], 0, "kept keep 10.0.0.9"],
     misused: ["nonsense"],
   },
   {

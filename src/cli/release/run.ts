@@ -92,8 +92,8 @@ function coolingDown(inventory: Inventory, { address, releasedAt = "" }: Allocat
 function notAllocated({ named, words }: Selector, found: readonly Allocation[]): Kept[] {
   const known = new Set(found.map(({ address }) => address));
   if (words && found.length === 0) {
-    return [{ action: "keep", object: words, why: "has no address", refused: true }];
+    return [{ action: "keep", object: words, why: "has no address: nothing to do" }];
   }
   const missing = named.filter((address) => !known.has(address));
-  return missing.map((object) => ({ action: "keep", object, why: "is not allocated", refused: true }));
+  return missing.map((object) => ({ action: "keep", object, why: "is not allocated: nothing to do" }));
 }

@@ -32,7 +32,7 @@ export async function run(session: Session, { options }: Given): Promise<undefin
   const asked = unaliased(options);
   const question = questionOf(asked);
   const address = asked.ip === undefined ? undefined : addressOf(asked.ip);
-  const inventory = inventoryOf(await session.snapshot());
+  const inventory = inventoryOf(await session.snapshot(question === "ip" ? undefined : ["reservations"]));
   if (asked.pool !== undefined) checkPool(inventory, asked.pool);
   await session.print(answer(question, inventory, asked, { address, now: session.now() }));
   for (const line of remarks(question, inventory, asked)) session.say(line);

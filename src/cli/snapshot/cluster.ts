@@ -126,21 +126,17 @@ export class Reading {
     return items.filter((item): item is Awaited<T> => item !== undefined && !(item instanceof Unreadable));
   }
 
-  /** The one object, `default`, of a kind of Calico's; undefined where there is none. */
+  /** The one object, `default`, of a kind of Calico's; undefined where there is none, or the kind is not installed. */
   async calico<T>(kind: { plural: string; kind: string }, read: (object: KubeObject) => T): Promise<T | undefined> {
     const { group, version } = codecOf(this.#source.flavour, "IPPool").resource;
-    const found = await this.list({ ...kind, group, version }, read, { fieldSelector: "metadata.name=default" });
+    const query = { fieldSelector: "metadata.name=default" };
+    const found = await unlessNotServed(this.list({ ...kind, group, version }, read, query));
     return found[0];
   }
 
   /** Whole objects of a kind that few clusters have; none where it is not served. */
   async ifServed(resource: ResourceType): Promise<KubeObject[]> {
-    try {
-      return await this.list(resource, (object) => object);
-    } catch (error) {
-      if (!isDatastoreError(error, "NotServed")) throw error;
-      return [];
-    }
+    return unlessNotServed(this.list(resource, (object) => object));
   }
 
   /** Names of VMs, and of VM instances, which can be without a VM. */
@@ -165,6 +161,16 @@ export class Reading {
     } catch (error) {
       throw datastoreError(error, resource, "");
     }
+  }
+}
+
+/** A kind that is not installed has no objects: that is no gap. */
+async function unlessNotServed<T>(listed: Promise<T[]>): Promise<T[]> {
+  try {
+    return await listed;
+  } catch (error) {
+    if (!isDatastoreError(error, "NotServed")) throw error;
+    return [];
   }
 }
 

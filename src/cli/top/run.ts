@@ -12,12 +12,15 @@ import { UsageError } from "../usage-error.ts";
 import type { Given } from "../verb.ts";
 import { type TopNode, type TopPool, topNodes, topPools } from "./rows.ts";
 
+/** Pods and Services have no part in how full pools and nodes are. */
+const NEEDED = ["reservations", "nodes"] as const;
+
 export async function run(session: Session, { options }: Given): Promise<undefined> {
   const limit = numberOf("--limit", String(options["limit"]));
   const hours = numberOf("--hours", String(options["hours"]));
   if (hours === 0) throw new UsageError("--hours 0 is no span to tell a rate from.");
   const earlier = await earlierLook(session, options);
-  const inventory = inventoryOf(await session.snapshot());
+  const inventory = inventoryOf(await session.snapshot(NEEDED));
   const nodes = topNodes(inventory);
   const shown = limit === 0 ? nodes : nodes.slice(0, limit);
   const source = earlier ? { earlier: inventoryOf(earlier) } : { spanMs: hours * 3_600_000 };
@@ -43,7 +46,7 @@ async function earlierLook(
   if (over === undefined) return undefined;
   if (bundle !== undefined) throw new UsageError("--over looks twice, and a bundle never changes: give --earlier.");
   const seconds = numberOf("--over", String(over));
-  const first = await session.snapshot();
+  const first = await session.snapshot(NEEDED);
   session.say(`looking again in ${seconds} s`);
   await sleep(seconds * 1000, undefined, { signal: session.signal });
   return first;

@@ -19,7 +19,7 @@ test.each([
     new KubeError("Unauthorized", "token expired"),
     undefined,
     "Forbidden",
-    /token expired.*rbac/,
+    /does not accept the operator's credentials \(401\): token expired\. Renew/,
   ],
   [
     "no answer",

@@ -20,8 +20,15 @@ export function blockedBy(error: unknown, type: ResourceType | undefined): Block
   };
 }
 
+/** The server does not know who asks, whatever roles there are. */
+const isUnknownUser = (error: unknown) =>
+  isKubeError(error, "Unauthorized") || (error instanceof Error && isKubeError(error.cause, "Unauthorized"));
+
 function forbidden(error: Error, type: ResourceType | undefined): string {
   const remedy = "Apply the operator's role: kubectl apply -f rbac/operator.yaml";
+  if (isUnknownUser(error)) {
+    return `The API server does not accept the operator's credentials (401): ${errorText(error)}. Renew the ServiceAccount's token, or correct the kubeconfig`;
+  }
   if (type === undefined) return `Not permitted: ${errorText(error)}. ${remedy}`;
   return `Not permitted to list and watch ${resourceName(type)} (${errorText(error)}). ${remedy}`;
 }

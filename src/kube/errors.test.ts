@@ -63,6 +63,10 @@ describe("errors without an answer", () => {
     const error = connectionError("get nodes", "https://10.0.0.1", new Error("socket hang up"), false);
     expect(error).toMatchObject({ code: "Unavailable", status: 0 });
     expect(error.message).toBe("cannot get nodes: no answer from https://10.0.0.1 (socket hang up)");
+    const timeout = new DOMException("the deadline", "TimeoutError");
+    expect(connectionError("get nodes", "s", timeout, false).message).toBe(
+      "cannot get nodes: no answer from s (the deadline)",
+    );
     const refused = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
     expect(connectionError("get nodes", "https://10.0.0.1", refused, false).message).toBe(
       "https://10.0.0.1 refuses the connection: check that the address is right and that the API server runs. Cannot get nodes",

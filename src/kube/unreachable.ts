@@ -1,7 +1,8 @@
 /** Why no connection to a server came about, for people: what is so, and what to do. Pure. */
 
 interface Failure {
-  readonly code?: string;
+  /** Of a system error a text; of a DOMException, which ends a call at its deadline, a number. */
+  readonly code?: unknown;
   readonly message?: string;
 }
 
@@ -22,7 +23,8 @@ const CODES: Readonly<Record<string, string>> = {
 /** What is to be said after the server's address; undefined where a connection came about. */
 export function unreachableText(cause: unknown): string | undefined {
   const failure = cause instanceof AggregateError ? (cause.errors[0] as Failure) : (cause as Failure | undefined);
-  const { code = "", message = "" } = failure ?? {};
+  const { code: named, message = "" } = failure ?? {};
+  const code = String(named ?? "");
   if (/Proxy response/.test(message)) return `cannot be reached through the proxy, which refuses: ${message}`;
   if (isCertificate(code, message)) {
     return `has a certificate that is not trusted (${message}): check the certificate authority and the server's name`;

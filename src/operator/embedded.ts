@@ -98,6 +98,7 @@ function followFolder({ path, datastore, terminal, operator, lost }: FollowedFol
     datastore,
     folder: folderInStore(path, folder),
     tell: (event) => terminal.file(folder, event),
+    stop,
   });
   const opened = fileAt(path);
   const first = Promise.withResolvers<void>();

@@ -35,9 +35,11 @@ function refuse(
 }
 
 function twice(manifests: readonly Manifest[]): ManifestProblem[] {
-  return manifests.flatMap(({ object, line }, at) => {
-    const first = manifests.slice(0, at).find((one) => keyOf(one.object) === keyOf(object));
-    const message = `${keyOf(object)} is also at line ${first?.line} of this file; keep one of them`;
+  const lines = new Map<string, number>();
+  return manifests.flatMap(({ object, line }) => {
+    const first = lines.get(keyOf(object));
+    if (first === undefined) lines.set(keyOf(object), line);
+    const message = `${keyOf(object)} is also at line ${first} of this file; keep one of them`;
     return first === undefined ? [] : [{ line, message }];
   });
 }
@@ -48,8 +50,10 @@ function holdersOf(
   owners: ReadonlyMap<string, string>,
   broken: ReadonlySet<string>,
 ): ReadonlyMap<string, string> {
-  const names = (file: string, key: string) => files.get(file)?.manifests.some(({ object }) => keyOf(object) === key);
-  const holders = new Map([...owners].filter(([key, file]) => broken.has(file) || names(file, key)));
+  const named = new Map(
+    [...files].map(([file, { manifests }]) => [file, new Set(manifests.map(({ object }) => keyOf(object)))]),
+  );
+  const holders = new Map([...owners].filter(([key, file]) => broken.has(file) || named.get(file)?.has(key)));
   for (const [file, { manifests }] of files) {
     if (broken.has(file)) continue;
     for (const { object } of manifests) if (!holders.has(keyOf(object))) holders.set(keyOf(object), file);

@@ -2,6 +2,7 @@
  * Brings the embedded store in line with a folder of files. Every pass judges all files anew against what is stored, so
  * that nothing an earlier pass could not do is lost.
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { Datastore, Stored } from "../datastore/datastore.ts";
 import { isDatastoreError } from "../datastore/datastore.ts";
@@ -12,6 +13,7 @@ import { MANIFEST_KINDS, type ManifestKind } from "./manifest-kinds.ts";
 import { FILE_ANNOTATION, fileWithin } from "./manifest-origin.ts";
 import { type Owned, Unnamed, type UnnamedEvent } from "./manifest-unnamed.ts";
 import {
+  firstOf,
   type Manifest,
   type ManifestProblem,
   type ParsedManifests,
@@ -38,6 +40,8 @@ export interface ManifestSyncOptions {
   readonly folder: string;
   /** Hears of each object written or deleted, and of each file that is refused. */
   readonly tell: (event: SyncEvent) => void;
+  /** Ends a pass before its next file. */
+  readonly stop?: AbortSignal;
   /** Milliseconds. Default: the system's. */
   readonly now?: () => number;
 }
@@ -72,7 +76,8 @@ class FolderSync {
     const { stored, owned, unreadable } = await this.#stored();
     const owners = new Map(owned.map(({ file, object }) => [keyOf(object), file]));
     const storedOf: StoredOf = (object) => stored.get(keyOf(object));
-    const parsed = new Map([...files].map(([file, content]) => [file, this.#judged(file, content, storedOf)]));
+    const parsed = await this.#judgeAll(files, storedOf);
+    if (this.#options.stop?.aborted) return;
     const { good, refused } = judge(parsed, owners);
     for (const [file, problems] of refused) this.#refuse(file, problems);
     for (const [file, content] of [...files]) {
@@ -80,17 +85,29 @@ class FolderSync {
       if (manifests === undefined) continue;
       if (manifests.some(({ object }) => unreadable.has(keyOf(object)))) this.#applied.delete(file);
       await this.#apply(file, content, manifests);
+      if (this.#options.stop?.aborted) return;
     }
     const named = new Set([...good.values()].flat().map(({ object }) => keyOf(object)));
     const unnamed = owned.filter(({ file, object }) => !refused.has(file) && !named.has(keyOf(object)));
     for (const event of await this.#unnamed.pass(unnamed, now())) tell(event);
   }
 
+  /** Signals and probes are answered between two files: a large one takes its time. */
+  async #judgeAll(files: ReadonlyMap<string, FileContent>, storedOf: StoredOf): Promise<Map<string, ParsedManifests>> {
+    const parsed = new Map<string, ParsedManifests>();
+    for (const [file, content] of files) {
+      if (this.#applied.get(file) !== content) await nextTurn();
+      if (this.#options.stop?.aborted) break;
+      parsed.set(file, this.#judged(file, content, storedOf));
+    }
+    return parsed;
+  }
+
   /** A file that is in force as it stands was judged before. */
   #judged(file: string, content: FileContent, storedOf: StoredOf): ParsedManifests {
     const parsed = this.#parse(file, content);
     if (parsed.problems.length > 0 || this.#applied.get(file) === content) return parsed;
-    return { ...parsed, problems: refusedIn(parsed.manifests, storedOf) };
+    return { ...parsed, problems: firstOf(refusedIn(parsed.manifests, storedOf)) };
   }
 
   #parse(file: string, content: FileContent): ParsedManifests {
@@ -132,6 +149,8 @@ class FolderSync {
     let changed = false;
     for (const { object, line } of manifests) {
       try {
+        await nextTurn(); // the embedded store answers without one
+        if (this.#options.stop?.aborted) return;
         changed = (await this.#applyOne(file, object)) || changed;
       } catch (error) {
         // Of no kind: about the store as a whole, so every other object would end the same way.

@@ -129,7 +129,6 @@ describe("parseManifests", () => {
     ],
     ["an unclosed quote", 'a: 1\nb: "x\nc: 2\n', 2, 'not YAML: Missing closing quote "'],
     ["tabs", "a:\n\tb: 1\n\tc: 2\n", 2, "not YAML: Tabs are not allowed as indentation"],
-    ["a nesting without end", "[".repeat(50_000), 1, "not YAML: nested too deeply"],
     [
       "a number that kubectl reads otherwise",
       installation("ipCooldownSeconds: 010"),

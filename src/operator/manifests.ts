@@ -1,12 +1,14 @@
 /** YAML text to objects of the embedded store: what an API server's admission would refuse is refused here, with its line. */
-import { isScalar, LineCounter, type ParsedNode, parseAllDocuments, visit, type YAMLError } from "yaml";
+import { LineCounter, visit, type YAMLError } from "yaml";
 import { refusals } from "../api/admission/admission.ts";
 import { faults, unreadable } from "../api/admission/checks.ts";
 import type { KeyProblem } from "../api/admission/metadata.ts";
 import { withoutNullFields } from "../api/admission/schemas.ts";
 import type { Stored } from "../datastore/datastore.ts";
+import { duplicateKeys, type YamlDocument, YamlTooLarge, yamlDocuments } from "../kube/yaml.ts";
 import { toStore } from "./manifest-form.ts";
 import { asKept, kindOf, type ManifestKind, unknownKind } from "./manifest-kinds.ts";
+import { type LineOf, lineFinder } from "./manifest-lines.ts";
 import { explained } from "./manifest-words.ts";
 
 export interface Manifest {
@@ -14,8 +16,7 @@ export interface Manifest {
   readonly line: number;
   /** Written in the form of `crd.projectcalico.org/v1`. */
   readonly isV1: boolean;
-  /** The line of a field; of what holds it where the field itself is missing. */
-  readonly lineOf: (path: readonly PropertyKey[]) => number;
+  readonly lineOf: LineOf;
 }
 
 /** Something wrong in a file, for the person who wrote it. */
@@ -30,12 +31,10 @@ export interface ParsedManifests {
   readonly problems: readonly ManifestProblem[];
 }
 
-type ParsedDocument = ReturnType<typeof parseAllDocuments>[number];
-
 /** One document of a file, with the way back from a field to its line. */
 interface Source {
   readonly value: unknown;
-  readonly lineOf: (path: readonly PropertyKey[]) => number;
+  readonly lineOf: LineOf;
 }
 
 /**
@@ -43,34 +42,58 @@ interface Source {
  * problem should be left out as a whole. Throws nothing.
  */
 export function parseManifests(text: string, storedOf: StoredOf = () => undefined): ParsedManifests {
-  const { manifests, problems } = readManifests(text);
+  const { manifests, problems } = readAll(text);
   const judged = manifests.map((manifest) => ({ manifest, refused: refusedIn([manifest], storedOf) }));
   return {
     manifests: judged.flatMap(({ manifest, refused }) => (refused.length === 0 ? [manifest] : [])),
-    problems: [...problems, ...judged.flatMap(({ refused }) => refused)],
+    problems: firstOf([...problems, ...judged.flatMap(({ refused }) => refused)]),
   };
 }
 
 /** The same without judging the objects by what is stored: that changes, and the file does not. Throws nothing. */
 export function readManifests(text: string): ParsedManifests {
-  const lines = new LineCounter();
-  return withoutThrowing(1, () => {
-    const documents = parseAllDocuments(text, { lineCounter: lines, prettyErrors: false });
-    return joined(documents.map((document) => parseDocument(document, lines)));
-  });
+  const { manifests, problems } = readAll(text);
+  return { manifests, problems: firstOf(problems) };
 }
 
-function parseDocument(document: ParsedDocument, lines: LineCounter): ParsedManifests {
+function readAll(text: string): ParsedManifests {
+  const lines = new LineCounter();
+  return withoutThrowing(1, () => joined(yamlDocuments(text, lines).map((document) => parseDocument(document, lines))));
+}
+
+const MOST_PROBLEMS = 20;
+const LONGEST_MESSAGE = 500;
+
+/** A file may have thousands of problems, with keys of megabytes: a person corrects the first ones first. */
+export function firstOf(problems: readonly ManifestProblem[]): readonly ManifestProblem[] {
+  const shown = problems.slice(0, MOST_PROBLEMS).map(({ message, ...at }) => ({
+    ...at,
+    message: message.length > LONGEST_MESSAGE ? `${message.slice(0, LONGEST_MESSAGE - 1)}…` : message,
+  }));
+  const more = (problems.length - MOST_PROBLEMS).toLocaleString("en-US");
+  return problems.length > MOST_PROBLEMS ? [...shown, { message: `and ${more} more problems` }] : shown;
+}
+
+function parseDocument(document: YamlDocument, lines: LineCounter): ParsedManifests {
   const [error] = document.errors; // What follows the first one is often only its consequence.
   if (error !== undefined) return { manifests: [], problems: [syntaxProblem(error, document, lines)] };
-  const octals = octalProblems(document, lines);
-  if (octals.length > 0) return { manifests: [], problems: octals };
-  const lineOf = (path: readonly PropertyKey[]) => lineIn(document, path, lines);
+  const misleading = [...duplicateProblems(document, lines), ...octalProblems(document, lines)];
+  if (misleading.length > 0) return { manifests: [], problems: misleading };
+  const lineOf = lineFinder(document, lines);
   return withoutThrowing(lineOf([]), () => readDocument({ value: document.toJS(), lineOf }));
 }
 
+/** Of two fields of one name only the last would count. */
+function duplicateProblems(document: YamlDocument, lines: LineCounter): ManifestProblem[] {
+  return duplicateKeys(document).map(({ key, offset, firstOffset }) => {
+    const first = lines.linePos(firstOffset).line;
+    const message = `not YAML: the key "${key}" is also at line ${first}; keep one of them`;
+    return { line: lines.linePos(offset).line, message };
+  });
+}
+
 /** YAML 1.2 reads 010 as ten, kubectl reads it as eight: the same file must not mean two things. */
-function octalProblems(document: ParsedDocument, lines: LineCounter): ManifestProblem[] {
+function octalProblems(document: YamlDocument, lines: LineCounter): ManifestProblem[] {
   const problems: ManifestProblem[] = [];
   visit(document, {
     Scalar: (_, { source = "", value, range }) => {
@@ -82,11 +105,12 @@ function octalProblems(document: ParsedDocument, lines: LineCounter): ManifestPr
   return problems;
 }
 
-/** An alias without its anchor, an alias bomb or a nesting too deep shows only as an exception. */
+/** An alias without its anchor, an alias bomb and a file that is too large show only as an exception. */
 function withoutThrowing(line: number, read: () => ParsedManifests): ParsedManifests {
   try {
     return read();
   } catch (error) {
+    if (error instanceof YamlTooLarge) return { manifests: [], problems: [{ message: error.message }] };
     return { manifests: [], problems: [{ line, message: `not YAML that can be read: ${inWords(error as Error)}` }] };
   }
 }
@@ -98,18 +122,17 @@ function joined(results: readonly ParsedManifests[]): ParsedManifests {
   };
 }
 
-function syntaxProblem(error: YAMLError, document: ParsedDocument, lines: LineCounter): ManifestProblem {
+function syntaxProblem(error: YAMLError, document: YamlDocument, lines: LineCounter): ManifestProblem {
   const at = error.code === "MISSING_CHAR" ? beginOfOpenText(document, error.pos[0]) : error.pos[0];
   return { line: lines.linePos(at).line, message: `not YAML: ${inWords(error)}` };
 }
 
 function inWords({ message }: Error): string {
-  if (message.includes("call stack")) return "nested too deeply";
   return message.replace(/closing (["'])quote/, "closing quote $1");
 }
 
 /** A missing quote is noticed where the text ends, but is to be mended where it begins. */
-function beginOfOpenText(document: ParsedDocument, end: number): number {
+function beginOfOpenText(document: YamlDocument, end: number): number {
   let begin = end;
   visit(document, {
     Scalar: (_, { range, type }) => {
@@ -117,24 +140,6 @@ function beginOfOpenText(document: ParsedDocument, end: number): number {
     },
   });
   return begin;
-}
-
-/** The line of a field; of what holds it where the field itself is missing. */
-function lineIn(document: ParsedDocument, path: readonly PropertyKey[], lines: LineCounter) {
-  for (let length = path.length; length > 0; length--) {
-    const parent = document.getIn(path.slice(0, length - 1), true) as { items?: unknown } | undefined;
-    const pair = Array.isArray(parent?.items)
-      ? parent.items.find((item) => keyOf(item) === path[length - 1])
-      : undefined;
-    const offset = (pair as { key?: ParsedNode } | undefined)?.key?.range[0];
-    if (offset !== undefined) return lines.linePos(offset).line;
-  }
-  return lines.linePos((document.contents as ParsedNode | null)?.range[0] ?? 0).line;
-}
-
-function keyOf(item: unknown): unknown {
-  const { key } = (item ?? {}) as { key?: unknown };
-  return isScalar(key) ? key.value : undefined;
 }
 
 function readDocument({ value, lineOf }: Source): ParsedManifests {

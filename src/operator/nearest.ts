@@ -2,10 +2,13 @@
 
 /** The known word that a misspelt one is likely to mean: two letters wrong, or a third of a long one's. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
-  const scored = known.map((name) => ({ name, wrong: distance(word.toLowerCase(), name.toLowerCase()) }));
+  const alike = known.filter((name) => Math.abs(name.length - word.length) <= mostWrong(name));
+  const scored = alike.map((name) => ({ name, wrong: distance(word.toLowerCase(), name.toLowerCase()) }));
   const [best] = scored.sort((a, b) => a.wrong - b.wrong);
-  return best !== undefined && best.wrong <= Math.max(2, best.name.length / 3) ? best.name : undefined;
+  return best !== undefined && best.wrong <= mostWrong(best.name) ? best.name : undefined;
 }
+
+const mostWrong = (name: string) => Math.max(2, name.length / 3);
 
 /** Letters to put in, take out or exchange to make one word the other (Levenshtein). */
 function distance(a: string, b: string): number {

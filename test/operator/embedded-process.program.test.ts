@@ -1,4 +1,6 @@
 /** `npm start` as a program: its flags, mistakes in them, a port that is taken, signals. */
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { newcomer } from "./newcomer.ts";
 import { startOperator } from "./operator-process.ts";
@@ -46,4 +48,18 @@ test.each([0, 30, 60, 100, 200, 400])("SIGTERM %i ms into the start ends it with
   await user.says("Working on the embedded store");
   await new Promise((resolve) => setTimeout(resolve, ms));
   expect(await user.operator?.stop("SIGTERM")).toEqual({ code: 0, signal: null });
+});
+
+test("a manifest of 200,000 keys is refused in a sentence, and SIGTERM is answered meanwhile", async () => {
+  await user.edit("{ipCooldownSeconds: 5}");
+  const keys = Array.from({ length: 200_000 }, (_, at) => `    k${at}: v\n`).join("");
+  const large = `apiVersion: projectcalico.org/v3\nkind: IPPool\nmetadata:\n  name: p\n  annotations:\n${keys}`;
+  for (const name of ["a", "b", "c"]) await writeFile(join(user.folder, "examples", `${name}.yaml`), large);
+  await user.start();
+  await user.says("Working on the embedded store");
+  expect(await user.operator?.stop("SIGTERM")).toEqual({ code: 0, signal: null });
+  await user.start();
+  await user.says("ready");
+  for (const name of ["a", "b", "c"])
+    await user.says(`${name}.yaml  holds more than 25,000 keys and list entries, the limit for one file: divide it`);
 });

@@ -1,11 +1,12 @@
-/** Files that a user names: read, and written whole or not at all. What the system says of them becomes a sentence. */
+/** Files that a user names, read up to a limit. What the system says of them becomes a sentence. */
 import { once } from "node:events";
-import { createReadStream, createWriteStream } from "node:fs";
-import { readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { createReadStream, type ReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { Readable, type Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import { textWithin } from "../kube/bounded.ts";
+import { sizeText } from "../kube/limits.ts";
 
 /** How every gzip begins. */
 const GZIP = Buffer.from([0x1f, 0x8b]);
@@ -35,11 +36,39 @@ export function fileError(path: string, what: "read" | "written", error: unknown
   return new Error(`${path} cannot be ${what}: ${because}`, { cause: error });
 }
 
+/** Ten times what the objects of a cluster are packed to; gzip can do a thousand. */
+const MOST_UNPACKED = 200;
+
+/** Passes on what was unpacked of `file`. @throws Error where it is out of proportion to what was read */
+function notABomb(path: string, file: ReadStream) {
+  return async function* (content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    let size = 0;
+    for await (const chunk of content) {
+      size += chunk.length;
+      if (size > MIB + file.bytesRead * MOST_UNPACKED) throw new Error(`${path} cannot be read: ${BOMB}`);
+      yield chunk;
+    }
+  };
+}
+const BOMB = `it unpacks to more than ${MOST_UNPACKED} times its size, and no bundle of ipamctl does`;
+
+const MIB = 2 ** 20;
+/** Reports and copies: of 500,000 addresses a report has about 100 MiB. */
+const LARGEST_TEXT = 128 * MIB;
+
 /** The text of a file. @throws Error that says why it cannot be read */
-export function readText(path: string): Promise<string> {
-  return readFile(path, "utf8").catch((error: unknown) => {
+export async function readText(path: string, largest = LARGEST_TEXT): Promise<string> {
+  const text = await readWithin(path, largest).catch((error: unknown) => {
     throw fileError(path, "read", error);
   });
+  if (text !== undefined) return text;
+  throw new Error(`${path} cannot be read: it is larger than ${sizeText(largest)}, the limit for such a file`);
+}
+
+/** Undefined where it is larger. A pipe or a device has no size that could be asked for. */
+async function readWithin(path: string, largest: number): Promise<string | undefined> {
+  const { size } = await stat(path);
+  return size > largest ? undefined : textWithin(createReadStream(path, { highWaterMark: MIB }), largest);
 }
 
 /** The content of a file, unpacked where it is compressed, whatever its name. @throws Error that says why it cannot be read */
@@ -48,48 +77,17 @@ export async function readStream(
   take: (content: AsyncIterable<Buffer>) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const file = createReadStream(path);
+  const file = createReadStream(path, { highWaterMark: 2 ** 14 }); // little ahead of what is unpacked of it
   file.on("error", () => {}); // told below, unless nobody waits for it any more
   try {
     await once(file, "readable", { signal });
     const start: Buffer | null = file.read(GZIP.length);
     if (start !== null) file.unshift(start);
-    const unpacked = start?.equals(GZIP) === true ? [createGunzip()] : [];
+    const unpacked = start?.equals(GZIP) === true ? [createGunzip(), notABomb(path, file)] : [];
     await pipeline([file, ...unpacked, take], { signal });
   } catch (error) {
     throw fileError(path, "read", error);
   } finally {
     file.destroy();
   }
-}
-
-/** Writes lines, changed on their way where `by` is given. @throws Error that says why the file cannot be written */
-export async function writeWhole(
-  path: string,
-  lines: Iterable<string>,
-  signal: AbortSignal,
-  by: readonly Transform[] = [],
-): Promise<void> {
-  try {
-    const [target, unfinished] = await targetOf(path);
-    const write = () => pipeline([Readable.from(lines), ...by, createWriteStream(unfinished)], { signal });
-    await write().catch((error: unknown) => removed(target, unfinished, error));
-    if (target !== unfinished) await rename(unfinished, target);
-  } catch (error) {
-    throw fileError(path, "written", error);
-  }
-}
-
-async function removed(target: string, unfinished: string, error: unknown): Promise<never> {
-  if (target !== unfinished) await rm(unfinished, { force: true });
-  throw error;
-}
-
-/** Where is written, and where until it is whole. A pipe or a device is written as it is: nothing must take its place. */
-async function targetOf(path: string): Promise<[target: string, unfinished: string]> {
-  const found = await stat(path).catch(() => undefined);
-  if (found === undefined) return [path, `${path}.unfinished`];
-  if (!found.isFile()) return [path, path]; // of a folder the system says so itself
-  const target = await realpath(path);
-  return [target, `${target}.unfinished`];
 }

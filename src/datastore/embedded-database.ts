@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { DatastoreError, type DatastoreErrorCode } from "./datastore.ts";
+import { keepPrivate, linkTarget, makePrivate } from "./embedded-file.ts";
 
 export type Database = DatabaseSync;
 
@@ -39,9 +40,14 @@ const SCHEMA = `
 export function openDatabase(path: string): Database {
   return explained(path, () => {
     expectFolder(path);
+    const target = linkTarget(path);
+    if (target !== undefined)
+      throw failure("Invalid", path, `is a symbolic link to ${target}: give the path of the file itself`);
+    if (path !== ":memory:") makePrivate(path);
     const database = new (loadSqlite().DatabaseSync)(path, { timeout: BUSY_TIMEOUT_MS });
     try {
       prepare(database, path);
+      if (path !== ":memory:") keepPrivate(path);
     } catch (error) {
       database.close();
       throw error;

@@ -1,4 +1,6 @@
 /** Bytes that come from outside to text and lines: never more than a limit is held, and the work is linear in the size. */
+import { createReadStream } from "node:fs";
+import { sizeText } from "./limits.ts";
 
 /** Undefined where `chunks` hold more than `limit` bytes; then no more is read of them. */
 export async function textWithin(chunks: AsyncIterable<Uint8Array>, limit: number): Promise<string | undefined> {
@@ -10,6 +12,18 @@ export async function textWithin(chunks: AsyncIterable<Uint8Array>, limit: numbe
     parts.push(chunk);
   }
   return textOf(parts);
+}
+
+/** The content of a file. @throws Error with code EFBIG where it is larger; as `open` */
+export async function fileWithin(path: string, limit: number): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of createReadStream(path) as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > limit) throw Object.assign(new Error(`larger than ${sizeText(limit)}`), { code: "EFBIG" });
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
 }
 
 /** A line that is longer than it may be. */

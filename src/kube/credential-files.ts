@@ -1,5 +1,7 @@
 /** A file that others rewrite (a projected token, a rotated CA): read again when it has changed. */
-import { readFile, stat } from "node:fs/promises";
+import { stat } from "node:fs/promises";
+import { fileWithin } from "./bounded.ts";
+import { LARGEST_CREDENTIAL } from "./limits.ts";
 import { KubeError } from "./types.ts";
 
 export interface WatchedFile {
@@ -21,7 +23,7 @@ export function watchedFile(path: string, purpose: string): WatchedFile {
   async function look(): Promise<Buffer> {
     const { mtimeMs, size, ino } = await stat(path);
     const found = `${mtimeMs} ${size} ${ino}`;
-    if (content === undefined || found !== identity) content = await readFile(path);
+    if (content === undefined || found !== identity) content = await fileWithin(path, LARGEST_CREDENTIAL);
     identity = found;
     lookedAt = performance.now();
     return content;
@@ -42,6 +44,8 @@ export function watchedFile(path: string, purpose: string): WatchedFile {
 /** The error for a credential file that cannot be read. */
 export function unreadable(path: string, purpose: string, error: unknown): KubeError {
   const { code } = error as NodeJS.ErrnoException;
-  const problem = code === "ENOENT" ? "there is no such file" : `it cannot be read (${code ?? "unknown reason"})`;
+  const isLarge = code === "EFBIG";
+  const because = isLarge ? (error as Error).message : (code ?? "unknown reason");
+  const problem = code === "ENOENT" ? "there is no such file" : `it cannot be read (${because})`;
   return new KubeError("Unauthorized", `${purpose} file ${path}: ${problem}`, { cause: error });
 }

@@ -196,6 +196,7 @@ describe("credential plugin", () => {
     ["echo 'login first' >&2; echo more >&2; exit 3", "failed: login first"],
     ["exit 3", "failed with exit code 3"],
     [`echo '{"token": ${SECRET}'`, "did not print JSON"],
+    [`yes ${SECRET}`, "printed more than 1 MiB, the limit for its output"],
     [`echo '{"token":"${SECRET}"}'`, "printed neither a token nor a client certificate"],
   ])("that does `%s` is told in its own words, without its secrets", async (script, message) => {
     const credentials = await load(script);

@@ -3,6 +3,7 @@
  * again before what it gave expires.
  */
 import { execFile } from "node:child_process";
+import { LARGEST_CREDENTIAL, sizeText } from "./limits.ts";
 import { KubeError } from "./types.ts";
 
 /** `users[].user.exec` of a kubeconfig. */
@@ -82,8 +83,11 @@ async function run(spec: ExecSpec, cluster: object): Promise<ExecCredential> {
   const own = Object.fromEntries((spec.env ?? []).map(({ name, value }) => [name, value]));
   const env = { ...process.env, ...own, KUBERNETES_EXEC_INFO: JSON.stringify(info) };
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  execFile(spec.command, spec.args ?? [], { env, timeout: TIMEOUT_MS }, (error, stdout, stderr) =>
-    error ? reject(failure(spec, error, stderr)) : resolve(stdout),
+  execFile(
+    spec.command,
+    spec.args ?? [],
+    { env, timeout: TIMEOUT_MS, maxBuffer: LARGEST_CREDENTIAL },
+    (error, stdout, stderr) => (error ? reject(failure(spec, error, stderr)) : resolve(stdout)),
   );
   return credentialOf(spec, await promise);
 }
@@ -103,6 +107,8 @@ function failure(spec: ExecSpec, error: Error & { code?: unknown; killed?: boole
   const said = stderr.trim().split("\n")[0];
   const hint = spec.installHint?.trim().replace(/\s*\n\s*/g, " ");
   if (error.code === "ENOENT") return refuse(spec, `was not found${hint ? `: ${hint}` : ""}`);
+  if (error.code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER")
+    return refuse(spec, `printed more than ${sizeText(LARGEST_CREDENTIAL)}, the limit for its output`);
   if (error.killed) return refuse(spec, `did not end within ${TIMEOUT_MS / 1000} s`);
   return refuse(spec, `failed${said ? `: ${said}` : ` with exit code ${error.code}`}`);
 }

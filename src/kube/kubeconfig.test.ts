@@ -64,3 +64,40 @@ describe("several kubeconfig files", () => {
     await expect(lost).rejects.toThrow("has no context three; it has: one, two");
   });
 });
+
+describe("a kubeconfig, or a file that it names, that is larger than any", () => {
+  const load = (kubeconfig: string) => loadCredentials({ kubeconfig });
+  const file = (name: string, text: string) => {
+    const path = join(root, name);
+    writeFileSync(path, text);
+    return path;
+  };
+
+  it.each([
+    [
+      "keys",
+      `users:\n${Array.from({ length: 200_000 }, (_, at) => `  k${at}: v\n`).join("")}`,
+      "it holds more than 25,000 keys",
+    ],
+    ["nesting", "[".repeat(100_000), "it is nested more than 100 levels deep"],
+  ])("of %s", async (_what, text, words) => {
+    const path = file("large", text);
+    await expect(load(path)).rejects.toThrow(`kubeconfig ${path} cannot be read: ${words}`);
+  });
+
+  it("without end", async () => {
+    await expect(load("/dev/zero")).rejects.toThrow("kubeconfig file /dev/zero: it cannot be read (larger than 3 MiB)");
+  });
+
+  it("whose token has no end", async () => {
+    const path = write("token", {
+      clusters: { c: "https://first.test" },
+      users: { u: { tokenFile: "/dev/zero" } },
+      contexts: { one: ["c", "u"] },
+      current: "one",
+    });
+    await expect((await load(path)).headers()).rejects.toThrow(
+      "token file /dev/zero: it cannot be read (larger than 1 MiB)",
+    );
+  });
+});

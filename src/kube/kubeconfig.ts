@@ -3,12 +3,12 @@
  * client-node, and only when it is asked: the import alone takes a second.
  */
 import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { delimiter, dirname, resolve } from "node:path";
 import type { Cluster, KubeConfig, User } from "@kubernetes/client-node";
-import { parse as parseYaml } from "yaml";
+import { fileWithin } from "./bounded.ts";
 import { unreadable } from "./credential-files.ts";
 import { KubeError } from "./types.ts";
+import { LARGEST_YAML, parseYaml, YamlTooLarge, yamlDocuments } from "./yaml.ts";
 
 /** One cluster and user, chosen; file names in it are absolute, but for `tokenFile` and the plugin's command. */
 export interface Identity {
@@ -102,9 +102,10 @@ interface KubeconfigFile {
 }
 
 async function readKubeconfig(path: string): Promise<KubeconfigFile> {
-  const text = await readFile(path, "utf8").catch((error: unknown) => {
+  const content = await fileWithin(path, LARGEST_YAML).catch((error: unknown) => {
     throw unreadable(path, "kubeconfig", error);
   });
+  const text = content.toString();
   const directory = dirname(resolve(path));
   return { path, text, directory, config: await parseKubeconfig(path, text, directory) };
 }
@@ -135,6 +136,7 @@ function firstOfEachName<T extends { readonly name: string }>(all: readonly T[])
 async function parseKubeconfig(path: string, text: string, directory: string): Promise<KubeConfig> {
   const config = await newKubeConfig();
   try {
+    yamlDocuments(text); // first: it is bounded
     config.loadFromString(text);
     config.makePathsAbsolute(directory);
   } catch (error) {
@@ -144,6 +146,7 @@ async function parseKubeconfig(path: string, text: string, directory: string): P
 }
 
 function kubeconfigFault(error: unknown): string {
+  if (error instanceof YamlTooLarge) return `it ${error.message}`;
   const { mark, message } = error as { mark?: { line: number }; message: string };
   if (mark) return `it is not valid YAML at line ${mark.line + 1}`;
   return message.endsWith(" is missing") ? message : "it is not a kubeconfig";

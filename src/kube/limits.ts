@@ -14,6 +14,9 @@ export const LARGEST_PAGE = 64 * MIB;
 /** The body of a refusal: one Status. */
 export const LARGEST_REFUSAL = MIB;
 
+/** A token, a certificate, a key, and what a credential plugin prints. */
+export const LARGEST_CREDENTIAL = MIB;
+
 /** A size for people: `16 MiB`. */
 export function sizeText(bytes: number): string {
   return bytes % MIB === 0 ? `${bytes / MIB} MiB` : `${Math.ceil(bytes / 1024)} KiB`;

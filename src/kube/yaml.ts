@@ -14,7 +14,8 @@ import {
   type YAMLMap,
 } from "yaml";
 
-const LARGEST_BYTES = 3 * 2 ** 20;
+/** Bytes of one file: as much as an API server takes in one request. */
+export const LARGEST_YAML = 3 * 2 ** 20;
 const MOST_KEYS = 25_000;
 const MOST_TOKENS = 300_000;
 const MOST_LEVELS = 100;
@@ -26,14 +27,14 @@ export class YamlTooLarge extends Error {
 
 /** Why a file of this size is not read; undefined where it is. */
 export function tooManyBytes(size: number): string | undefined {
-  return size > LARGEST_BYTES ? "is larger than 3 MiB, the limit for one file: divide it" : undefined;
+  return size > LARGEST_YAML ? "is larger than 3 MiB, the limit for one file: divide it" : undefined;
 }
 
 export type YamlDocument = Document.Parsed<ParsedNode>;
 
 /** Every document of `text`; what is wrong with one is in its `errors`, duplicate keys excepted. @throws YamlTooLarge */
 export function yamlDocuments(text: string, lines = new LineCounter()): YamlDocument[] {
-  const tooLarge = text.length > LARGEST_BYTES ? tooManyBytes(text.length) : tooManyBytes(Buffer.byteLength(text));
+  const tooLarge = text.length > LARGEST_YAML ? tooManyBytes(text.length) : tooManyBytes(Buffer.byteLength(text));
   if (tooLarge !== undefined) throw new YamlTooLarge(tooLarge);
   // The parser's own look for duplicate keys compares each key of a map with every other.
   const composer = new Composer({ uniqueKeys: false, prettyErrors: false });

@@ -8,7 +8,7 @@ import { borrowedFrom } from "../../judgement/owners.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
 import { podName, type User } from "../../judgement/users.ts";
 import { VERSION } from "../../version.ts";
-import { writeWhole } from "../files.ts";
+import { writeWhole } from "../write-file.ts";
 import { calicoUid } from "./calico-uid.ts";
 import type { Judged } from "./run.ts";
 

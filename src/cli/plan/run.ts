@@ -6,6 +6,7 @@ import { type Finding, keyOf } from "../../judgement/finding.ts";
 import { inventoryOf } from "../../judgement/inventory.ts";
 import { judge } from "../../judgement/judge.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
+import { LARGEST_YAML } from "../../kube/yaml.ts";
 import {
   type Manifest,
   type ManifestProblem,
@@ -68,7 +69,7 @@ interface ManifestFile {
 async function read(files: readonly string[]): Promise<ManifestFile[]> {
   const read: ManifestFile[] = [];
   for (const file of files) {
-    const { manifests, problems } = readManifests(await readText(file));
+    const { manifests, problems } = readManifests(await readText(file, LARGEST_YAML));
     expectNone(file, problems);
     read.push({ file, manifests });
   }

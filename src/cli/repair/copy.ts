@@ -2,12 +2,13 @@
  * The copy that `repair` keeps of what it changes: a line that says what it is; before each write the object as it was,
  * after it what it became. Written as it goes, so that it is right wherever the work was cut off.
  */
-import { type FileHandle, open, rm } from "node:fs/promises";
+import { type FileHandle, rm } from "node:fs/promises";
 import { resources } from "../../api/resources.ts";
 import type { IpamKind } from "../../api/v3.ts";
 import { type Datastore, isDatastoreError, type Kind, type Stored } from "../../datastore/datastore.ts";
 import { parseJson, printJson } from "../../kube/json.ts";
 import { fileError, readText } from "../files.ts";
+import { newFile } from "../write-file.ts";
 
 const FIRST = { copy: "ipam-operator.io/v1alpha1" } as const;
 
@@ -72,8 +73,8 @@ export class Copy {
   }
 
   async #create(): Promise<FileHandle> {
+    const file = await newFile(this.path);
     try {
-      const file = await open(this.path, "ax");
       await file.appendFile(`${printJson(FIRST)}\n`);
       return file;
     } catch (error) {

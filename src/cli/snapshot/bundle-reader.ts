@@ -2,12 +2,16 @@
 import type { z } from "zod";
 import type { Malformed, Snapshot } from "../../judgement/snapshot.ts";
 import { parseJson } from "../../kube/json.ts";
+import { LARGEST_OBJECT, sizeText } from "../../kube/limits.ts";
 import { ALWAYS, firstLine, LISTS, type ListPart, lastLine, READERS } from "./bundle-parts.ts";
 
 /** A file that is no bundle, or not a whole one. */
 export class BundleError extends Error {
   override readonly name = "BundleError";
 }
+
+/** More are not the faults of a cluster. */
+const MOST_MALFORMED = 10_000;
 
 export class BundleReader {
   readonly #path: string;
@@ -29,6 +33,13 @@ export class BundleReader {
     else if (this.#whole) throw this.#wrong("stands after the end of the bundle");
     else if (Array.isArray(value)) this.#object(value);
     else this.#end(value);
+  }
+
+  /** The error of the line that comes next, which is not read to its end. */
+  tooLong(): BundleError {
+    this.#line++;
+    const limit = `${sizeText(LARGEST_OBJECT)}, the limit for one object`;
+    return this.#wrong(`is longer than ${limit}: it is no bundle of ipamctl, or damaged`);
   }
 
   /** @throws BundleError where the end is missing */
@@ -55,7 +66,10 @@ export class BundleReader {
       list.push(READERS[part as ListPart](value));
     } catch (error) {
       const { kind = String(part), metadata } = (value ?? {}) as { kind?: string; metadata?: { name?: string } };
-      const reason = `line ${this.#line} of the bundle: ${(error as Error).message}`;
+      const why = error instanceof RangeError ? "it is nested too deeply" : (error as Error).message;
+      const reason = `line ${this.#line} of the bundle: ${why}`;
+      if (this.#malformed.length >= MOST_MALFORMED)
+        throw this.#wrong(`and ${MOST_MALFORMED.toLocaleString("en-US")} objects before it cannot be read`);
       this.#malformed.push({ kind, name: String(metadata?.name ?? ""), reason });
     }
   }

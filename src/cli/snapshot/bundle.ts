@@ -6,8 +6,11 @@
 import { createGzip } from "node:zlib";
 import { escapeJson } from "../../escape.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
+import { LineSplitter, LineTooLong } from "../../kube/bounded.ts";
 import { printJson } from "../../kube/json.ts";
-import { readStream, writeWhole } from "../files.ts";
+import { LARGEST_OBJECT } from "../../kube/limits.ts";
+import { readStream } from "../files.ts";
+import { writeWhole } from "../write-file.ts";
 import { BUNDLE, LISTS, VALUES } from "./bundle-parts.ts";
 import { BundleReader } from "./bundle-reader.ts";
 import type { TakeOptions } from "./take.ts";
@@ -21,7 +24,7 @@ export function writeBundle(snapshot: Snapshot, path: string, signal: AbortSigna
 export async function readBundle(path: string, { signal, progress }: TakeOptions): Promise<Snapshot> {
   progress?.(path);
   const reader = new BundleReader(path);
-  await readStream(path, (content) => readLines(content, (line) => reader.take(line)), signal);
+  await readStream(path, (content) => readLines(content, reader), signal);
   return reader.finish();
 }
 
@@ -44,13 +47,14 @@ export function* bundleLines(snapshot: Snapshot): Generator<string> {
 /** A bundle may be looked at on a terminal. */
 const printed = (value: unknown) => escapeJson(printJson(value));
 
-async function readLines(source: AsyncIterable<Buffer>, take: (line: string) => void): Promise<void> {
-  const decoder = new TextDecoder();
-  let rest = "";
-  for await (const chunk of source) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = lines.pop()!;
-    for (const line of lines) take(line);
+/** @throws BundleError for a line that is no object of a cluster */
+async function readLines(source: AsyncIterable<Buffer>, reader: BundleReader): Promise<void> {
+  const lines = new LineSplitter(LARGEST_OBJECT);
+  try {
+    for await (const chunk of source) for (const line of lines.push(chunk)) reader.take(line);
+  } catch (error) {
+    throw error instanceof LineTooLong ? reader.tooLong() : error;
   }
-  if (rest !== "") take(rest);
+  const rest = lines.end();
+  if (rest !== "") reader.take(rest);
 }

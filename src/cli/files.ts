@@ -36,7 +36,7 @@ export function fileError(path: string, what: "read" | "written", error: unknown
   return new Error(`${path} cannot be ${what}: ${because}`, { cause: error });
 }
 
-/** Ten times what the objects of a cluster are packed to; gzip can do a thousand. */
+/** Three times what blocks that are nearly alike are packed to; gzip can do a thousand. */
 const MOST_UNPACKED = 200;
 
 /** Passes on what was unpacked of `file`. @throws Error where it is out of proportion to what was read */

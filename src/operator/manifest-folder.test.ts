@@ -104,3 +104,11 @@ test("only what is really gone is left out: what cannot be read says why, and wh
     "ok.yaml": "a: 1\n",
   });
 });
+
+test("a folder that is too large is read up to its limit; the other files say so, and keep what they brought", async () => {
+  const names = Array.from({ length: 25 }, (_, at) => `${String(at).padStart(2, "0")}.yaml`);
+  for (const name of names) await writeFile(join(folder, name), "#".repeat(3 * 2 ** 20));
+  const files = [...(await readManifestFolder(folder)).values()];
+  expect(files.filter((content) => typeof content === "string")).toHaveLength(22);
+  expect(files.at(-1)).toEqual({ unreadable: "is not read: the files before it hold 64 MiB, the limit for a folder" });
+});

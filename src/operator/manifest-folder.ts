@@ -1,7 +1,9 @@
 /** Reads a folder of YAML files, and tells when anything in it changes, however an editor saves. */
 import { type FSWatcher, watch } from "node:fs";
-import { lstat, readdir, readFile, stat } from "node:fs/promises";
+import { lstat, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { fileWithin } from "../kube/bounded.ts";
+import { LARGEST_YAML, tooManyBytes } from "../kube/yaml.ts";
 
 /** The text of a file, or why it cannot be read and what to do. */
 export type FileContent = string | { readonly unreadable: string };
@@ -12,24 +14,38 @@ export async function readManifestFolder(folder: string): Promise<Map<string, Fi
     const names = (await readdir(folder).catch(noFolder(folder)))
       .filter((name) => /^[^.].*\.ya?ml$/s.test(name))
       .sort();
-    const contents = await Promise.all(names.map((name) => readContent(join(folder, name))));
-    const files = names.map((name, at) => [name, contents[at]] as const);
+    const files = await readContents(folder, names);
     // A file that was renamed while reading is in the list under its old name only: list again.
-    if (!contents.includes(undefined)) return new Map(files as [string, FileContent][]);
+    if (files !== undefined) return files;
   }
 }
 
-/** More than an API server takes at once; reading much more would hold up all else. */
-const LARGEST_BYTES = 3 * 2 ** 20;
+/** Bytes of all files: they are held in memory, and read every second. */
+const LARGEST_FOLDER = 64 * 2 ** 20;
+const FOLDER_IS_FULL = { unreadable: "is not read: the files before it hold 64 MiB, the limit for a folder" };
+
+/** Undefined where one of them is gone. */
+async function readContents(folder: string, names: readonly string[]): Promise<Map<string, FileContent> | undefined> {
+  const files = new Map<string, FileContent>();
+  let size = 0;
+  for (const name of names) {
+    const content = size > LARGEST_FOLDER ? FOLDER_IS_FULL : await readContent(join(folder, name));
+    if (content === undefined) return undefined;
+    if (typeof content === "string") size += content.length;
+    files.set(name, content);
+  }
+  return files;
+}
 
 /** Undefined: gone. */
 async function readContent(path: string): Promise<FileContent | undefined> {
   try {
     const found = await stat(path);
     if (!found.isFile()) return { unreadable: "is not a file: move it out of the folder" };
-    if (found.size > LARGEST_BYTES)
-      return { unreadable: "is larger than 3 MiB: divide it, or move it out of the folder" };
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path));
+    const tooLarge = tooManyBytes(found.size);
+    if (tooLarge !== undefined) return { unreadable: `${tooLarge}, or move it out of the folder` };
+    const content = await fileWithin(path, LARGEST_YAML); // it may have grown
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(content);
     return text.includes("\0") ? NOT_UTF8 : text;
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;

@@ -59,7 +59,11 @@ export interface DuplicateKey {
 /** Keys that differ only in their type are one field of an object, too. */
 export function duplicateKeys(document: YamlDocument): DuplicateKey[] {
   const found: DuplicateKey[] = [];
-  visit(document, { Map: (_, map) => void found.push(...duplicatesIn(map)) });
+  visit(document, {
+    Map: (_, map) => {
+      found.push(...duplicatesIn(map));
+    },
+  });
   return found;
 }
 

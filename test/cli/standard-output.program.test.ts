@@ -13,7 +13,7 @@ test("a bundle to /dev/stdout goes into a pipe, and after what a file holds alre
   const bundle = '"$0" "$1" bundle /dev/stdout --datastore "$2"';
   const shell = (script: string) =>
     execFileSync("sh", ["-c", script, process.execPath, MAIN, store, file], { encoding: "utf8", stdio: "pipe" });
-  const whole = expect.stringMatching(/^\{"bundle":[^]*\{"objects":\d+\}\n$/);
+  const whole = expect.stringMatching(/^\{"bundle":.*\{"objects":\d+\}\n$/s);
   expect(shell(`${bundle} | cat`)).toEqual(whole);
   shell(`{ echo first; ${bundle}; } > "$3"`);
   const [first, ...rest] = readFileSync(file, "utf8").split("\n");

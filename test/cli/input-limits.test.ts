@@ -53,7 +53,7 @@ describe("a bundle", () => {
     const large = { ...first!, metadata: { ...first!.metadata, annotations: { note } } };
     const path = scratchFile("a");
     await writeBundle({ ...sound, pools: [large, ...pools] }, path, signal);
-    expect(await ipamctl(["check", "--bundle", path])).toMatchObject({ code: 0 });
+    expect(await ipamctl(["show", "--bundle", path])).toMatchObject({ code: 0 });
     const deep = `["blocks",{"kind":"IPAMBlock","metadata":{"name":"deep"},"spec":${"[".repeat(100_000)}${"]".repeat(100_000)}}]\n`;
     const lines = [...bundleLines(sound)];
     const objects = lines.length - 1;

@@ -9,7 +9,8 @@ import { GRANTED_ROLES, type GrantedRole } from "./permissions.ts";
 export type RoleSubjects = ReadonlyMap<GrantedRole, readonly Subject[]>;
 
 const name = z.string().min(1, "must not be empty");
-const subject = z.discriminatedUnion("kind", [
+/** Whom a binding names. */
+export const subject = z.discriminatedUnion("kind", [
   z.strictObject({ kind: z.literal("ServiceAccount"), namespace: name, name }),
   z.strictObject({ kind: z.literal("User"), name }),
   z.strictObject({ kind: z.literal("Group"), name }),

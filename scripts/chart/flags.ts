@@ -43,6 +43,10 @@ const IN_A_POD: { readonly [name in keyof OperatorOptions]?: z.ZodType } = {
     .enum(["auto", "v1", "v3"])
     .default("auto")
     .describe("Where Calico's data is: auto, v1 (crd.projectcalico.org) or v3 (projectcalico.org)."),
+  metricsSecure: z
+    .boolean()
+    .default(true)
+    .describe("Serve /metrics over HTTPS, to callers whose token may get /metrics. False: plain HTTP, to everybody."),
   logLevel: z.enum(LOG_LEVELS).default("info").describe("Least level that is logged."),
   logEncoding: z.enum(LOG_ENCODINGS).default("json").describe("Form of a log line."),
 };

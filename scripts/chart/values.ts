@@ -4,7 +4,7 @@
  */
 import { z } from "zod";
 import { GRANTED_ROLES } from "../../rbac/permissions.ts";
-import { subjectsFile } from "../../rbac/subjects.ts";
+import { subject, subjectsFile } from "../../rbac/subjects.ts";
 import { installationSpec, ipamSettings } from "../../src/api/installation.ts";
 import { flagValues } from "./flags.ts";
 import { placement, podSecurity, resources } from "./pod-values.ts";
@@ -76,7 +76,16 @@ const metrics = group("Metrics, and what reads them.", {
   enabled: toggle(true, "Serve /metrics."),
   port: port(8080, "Port of /metrics."),
   ...flagValues("metrics"),
-  certSecret: text("", "With secure: Secret with tls.crt and tls.key, in the release's namespace."),
+  certSecret: text(
+    "",
+    "With secure: Secret with tls.crt, tls.key and, for the ServiceMonitor, ca.crt. Empty: self-signed by each pod.",
+  ),
+  readers: listOf(
+    subject,
+    [],
+    "With secure: who may get /metrics, a list of subjects. " +
+      "Example: [{kind: ServiceAccount, namespace: monitoring, name: prometheus}].",
+  ),
   serviceMonitor: group("ServiceMonitor of the Prometheus operator.", {
     enabled: toggle(false, "Create it."),
     labels: texts({}, "More labels, such as those that your Prometheus selects."),

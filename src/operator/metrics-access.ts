@@ -1,5 +1,6 @@
 /** Who may read /metrics: callers that the API server knows by their token, and whose user may get that path. */
 import { createHash } from "node:crypto";
+import { hostname } from "node:os";
 import type { Logger } from "pino";
 import type { KubeObject } from "../api/meta.ts";
 import { escapeLine } from "../escape.ts";
@@ -9,7 +10,7 @@ import { errorText } from "./log.ts";
 import type { MakeServer, Reply } from "./probes.ts";
 import type { OperatorProcess } from "./process.ts";
 import { RecentMap } from "./recent-map.ts";
-import { openCertificate } from "./serving-certificate.ts";
+import { openCertificate, selfSignedServer } from "./serving-certificate.ts";
 
 /**
  * @param source where the caller is: its address
@@ -23,16 +24,18 @@ export interface ScrapeGuard {
   readonly admit: Admit;
 }
 
-/** @throws when `certDir` has no usable certificate */
+/**
+ * @param certDir folder of the certificate; absent: one is made
+ * @throws when `certDir` has no usable certificate
+ */
 export async function openScrapeGuard(
   client: KubeClient,
-  certDir: string,
+  certDir: string | undefined,
   { log, onTaskFailure }: Pick<OperatorProcess, "log" | "onTaskFailure">,
 ): Promise<ScrapeGuard> {
-  return {
-    makeServer: await openCertificate(certDir, log, { onTaskFailure }),
-    admit: createMetricsAccess({ client, log }),
-  };
+  const makeServer =
+    certDir === undefined ? selfSignedServer(hostname()) : openCertificate(certDir, log, { onTaskFailure });
+  return { makeServer: await makeServer, admit: createMetricsAccess({ client, log }) };
 }
 
 export interface MetricsAccessOptions {

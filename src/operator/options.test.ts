@@ -54,6 +54,7 @@ describe("the flags", () => {
     [["--leader-elect=false"], { leaderElect: false }],
     [["--metrics-bind-address", "0"], { metricsBindAddress: "off" }],
     [["--health-probe-bind-address=[::1]:9"], { healthProbeBindAddress: { host: "::1", port: 9 } }],
+    [["--metrics-secure"], { metricsSecure: true }],
     [["--metrics-secure", "--metrics-cert-dir=/c"], { metricsSecure: true, metricsCertDir: "/c" }],
     [["--inspect-bind-address", ":9229"], { inspectBindAddress: { host: "127.0.0.1", port: 9229 } }],
   ])("%j", (argv, wanted) => {
@@ -70,7 +71,6 @@ describe("the flags", () => {
     [["--metrics-bind-address", "8080"], {}, "--metrics-bind-address", ":PORT"],
     [["--inspect-bind-address", "0.0.0.0:9229"], {}, "--inspect-bind-address", "loopback"],
     [["--leader-elect-lease-duration", "5s"], {}, "--leader-elect-lease-duration", "longer"],
-    [["--metrics-secure"], {}, "--metrics-cert-dir", "tls.crt and tls.key"],
     [["--metrics-cert-dir=/c"], {}, "--metrics-cert-dir", "--metrics-secure"],
     [["--feature-gates=Fast=true"], {}, "--feature-gates", "no gate 'Fast'; this version has none."],
     [["--feature-gates=Fast"], {}, "--feature-gates", "Name=true or Name=false, not 'Fast'"],

@@ -33,7 +33,7 @@ export interface OperatorOptions {
   readonly metricsBindAddress: BindAddress | Off;
   /** HTTPS, and only for callers that the API server knows and allows. */
   readonly metricsSecure: boolean;
-  /** Folder of tls.crt and tls.key; there whenever `metricsSecure` is true. */
+  /** Folder of tls.crt and tls.key for `metricsSecure`; absent: a certificate is made. */
   readonly metricsCertDir?: string;
   readonly healthProbeBindAddress: BindAddress | Off;
   readonly inspectBindAddress: BindAddress | Off;
@@ -77,7 +77,12 @@ export const FLAGS: readonly FlagRow[] = [
   flag("rbacSubjects", "FILE", undefined, "YAML file of who gets which of the product's roles."),
   flag("metricsBindAddress", "ADDRESS", ":8080", "Where /metrics is served; 0 serves none.", parseAddress),
   toggle("metricsSecure", false, "Serve /metrics over HTTPS, to callers whose token may get /metrics."),
-  flag("metricsCertDir", "DIR", undefined, "Folder of tls.crt and tls.key for --metrics-secure; may be renewed."),
+  flag(
+    "metricsCertDir",
+    "DIR",
+    undefined,
+    "Folder of tls.crt and tls.key for --metrics-secure; self-signed if absent.",
+  ),
   flag("healthProbeBindAddress", "ADDRESS", ":8081", "Where /healthz and /readyz are served; 0: none.", parseAddress),
   flag("inspectBindAddress", "ADDRESS", "0", "Node's inspector, on loopback only; 0: off.", parseLoopback),
   toggle("leaderElect", true, "Work only while holding the lease, so that replicas take turns."),
@@ -203,9 +208,6 @@ function checked(options: OperatorOptions): OperatorOptions {
 }
 
 function checkMetrics({ metricsSecure, metricsCertDir }: OperatorOptions): void {
-  if (metricsSecure && metricsCertDir === undefined) {
-    throw new UsageError("--metrics-secure needs --metrics-cert-dir: the folder of tls.crt and tls.key.");
-  }
   if (!metricsSecure && metricsCertDir !== undefined) {
     throw new UsageError("--metrics-cert-dir is only used with --metrics-secure: add that, or leave both out.");
   }

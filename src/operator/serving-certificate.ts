@@ -49,6 +49,14 @@ export async function openCertificate(
   };
 }
 
+/** Makes HTTPS servers with a certificate that is made now: callers cannot know it, and are known by their tokens. */
+export async function selfSignedServer(name: string): Promise<MakeServer> {
+  const { createServer } = await import("node:https");
+  const { selfSigned } = await import("./self-signed.ts");
+  const pair = selfSigned(name, new Date());
+  return (listener) => createServer(pair, listener);
+}
+
 /** The same Buffers as long as the files are the same. */
 function pairReader(dir: string): () => Promise<Pair> {
   const cert = watchedFile(join(dir, "tls.crt"), "certificate");

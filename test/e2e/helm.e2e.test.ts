@@ -3,7 +3,7 @@
  * IPAM kinds change; what the operator may then do (HLM-01); and how it goes, with and without Helm (HLM-03).
  */
 import { setTimeout as sleep } from "node:timers/promises";
-import { beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { permissions } from "../../rbac/permissions.ts";
 import { expand, type Generation } from "../../rbac/rules.ts";
 import { PREVIOUS, PREVIOUS_VERSION } from "../helm/previous.ts";
@@ -25,6 +25,7 @@ beforeAll(async () => {
   const [, tag = ""] = /load docker-image \S+:(\S+)/.exec(installPage("The image").join("\n")) ?? [];
   await release("install", `${PRODUCT}-crds`, PREVIOUS.crds, "--create-namespace --set ipamCRDs=v1");
   await release("install", PRODUCT, PREVIOUS.operator, `--set image.tag=${tag}`);
+  await createScraper();
 }, 600_000);
 
 let cooldown = 100;
@@ -57,6 +58,26 @@ const needed = (namespace: "own" | "default" | undefined, served: readonly Gener
       return names?.map((name) => `${on}/${name}`) ?? [on];
     });
 
+const SCRAPER = "scraper";
+/** In the pod itself: the API server's proxy to pods passes no token on. */
+const SCRAPE = `require("node:https").get({
+  host: "127.0.0.1", port: 8080, path: "/metrics", rejectUnauthorized: false,
+  headers: { authorization: "Bearer " + process.argv[1] },
+}, (response) => response.pipe(process.stdout));`;
+
+const reader = `clusterrolebinding/e2e-${SCRAPER}`;
+/** As docs/operator.md says; a rollback to a version without the role leaves the binding. */
+async function createScraper(): Promise<void> {
+  await cluster.kubectl(["delete", reader, "--ignore-not-found"]); // of a run that was cut off
+  await cluster.kubectl(["create", "serviceaccount", SCRAPER, "--namespace", PRODUCT]);
+  const of = ["--clusterrole=ipam-operator:metrics-reader", `--serviceaccount=${PRODUCT}:${SCRAPER}`];
+  await cluster.kubectlOk(["create", "clusterrolebinding", `e2e-${SCRAPER}`, ...of]);
+}
+afterAll(async () => {
+  await cluster.kubectl(["delete", reader, "--ignore-not-found"]);
+  await cluster.kubectl(["delete", "serviceaccount", SCRAPER, "--namespace", PRODUCT, "--ignore-not-found"]);
+});
+
 /** The ServiceAccount may make every call that the code can make, and no call of the running pods was refused. */
 async function nothingIsDenied(served: readonly Generation[]): Promise<void> {
   const as = `--as=system:serviceaccount:${PRODUCT}:${PRODUCT}`;
@@ -64,9 +85,10 @@ async function nothingIsDenied(served: readonly Generation[]): Promise<void> {
   const events = await canI(cluster, [as, "--namespace", "default"]);
   expect([...needed(undefined, served), ...needed("own", served)].filter((one) => !may.has(one))).toEqual([]);
   expect(needed("default", served).filter((one) => !events.has(one))).toEqual([]);
+  const token = (await cluster.kubectlOk(["create", "token", SCRAPER, "--namespace", PRODUCT])).trim();
   for (const pod of await operatorPods()) {
-    const path = `/api/v1/namespaces/${PRODUCT}/pods/${pod}:8080/proxy/metrics`;
-    const metrics = await cluster.kubectlOk(["get", "--raw", path]);
+    const script = ["/nodejs/bin/node", "--eval", SCRAPE, token];
+    const metrics = await cluster.kubectlOk(["exec", pod, "--namespace", PRODUCT, "--", ...script]);
     expect(metrics).toMatch(/^rest_client_requests_total\{.*code="200"/m);
     expect(metrics).not.toMatch(/^rest_client_requests_total\{.*code="403"/m);
   }

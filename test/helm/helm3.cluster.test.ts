@@ -49,7 +49,7 @@ test("the CRDs: the same objects", async () => {
 
 test("what the schema refuses, and what the templates refuse", async () => {
   expect(await refusal(OPERATOR_CHART, { replicaCount: 3 }, helm3)).toContain("'replicaCount' not allowed");
-  expect(await refusal(OPERATOR_CHART, { metrics: { secure: true } }, helm3)).toContain(
-    "metrics.secure needs metrics.certSecret",
+  expect(await refusal(OPERATOR_CHART, { metrics: { secure: false, certSecret: "a" } }, helm3)).toContain(
+    "metrics.certSecret is only used with metrics.secure",
   );
 });

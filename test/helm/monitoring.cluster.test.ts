@@ -12,8 +12,41 @@ test("no metrics: neither flag, port, nor service port", async () => {
   expect(JSON.stringify(only(objects, "NetworkPolicy")["spec"].ingress)).not.toContain("metrics");
 });
 
-test("secured metrics: the flags, the certificate, and a ServiceMonitor that trusts it", async () => {
-  const secure = { secure: true, certSecret: "metrics-tls" };
+const monitored = { serviceMonitor: { enabled: true } };
+
+test("by default: HTTPS with a certificate that each pod makes, and the right to read for whoever is named", async () => {
+  const readers = [
+    { kind: "ServiceAccount", namespace: "monitoring", name: "prometheus" },
+    { kind: "Group", name: "on-call" },
+  ] as const;
+  const values = { metrics: { ...monitored, readers: [...readers] } };
+  const options = await optionsOf(values);
+  expect(options).toMatchObject({ metricsSecure: true });
+  expect(options.metricsCertDir).toBeUndefined();
+  const objects = await rendered(values);
+  expect(only(objects, "Deployment")["spec"].template.spec.volumes).toBeUndefined();
+  const [endpoint] = only(objects, "ServiceMonitor")["spec"].endpoints;
+  const bearerTokenFile = "/var/run/secrets/kubernetes.io/serviceaccount/token";
+  expect(endpoint).toMatchObject({ scheme: "https", bearerTokenFile, tlsConfig: { insecureSkipVerify: true } });
+  const ofReader = objects.filter(({ metadata }) => metadata.name === "ipam-operator:metrics-reader");
+  expect(ofReader.find(({ kind }) => kind === "ClusterRole")).toMatchObject({
+    rules: [{ nonResourceURLs: ["/metrics"], verbs: ["get"] }],
+  });
+  expect(ofReader.find(({ kind }) => kind === "ClusterRoleBinding")).toMatchObject({
+    roleRef: { kind: "ClusterRole", name: "ipam-operator:metrics-reader" },
+    subjects: [readers[0], { ...readers[1], apiGroup: "rbac.authorization.k8s.io" }],
+  });
+});
+
+test("plain HTTP for everybody where it is asked for", async () => {
+  const metrics = { ...monitored, secure: false };
+  expect(await optionsOf({ metrics })).toMatchObject({ metricsSecure: false });
+  const [endpoint] = only(await rendered({ metrics }), "ServiceMonitor")["spec"].endpoints;
+  expect(endpoint).toEqual({ port: "metrics", interval: "30s" });
+});
+
+test("a given certificate: the flags, the volume, and a ServiceMonitor that trusts it", async () => {
+  const secure = { certSecret: "metrics-tls" };
   expect(await optionsOf({ metrics: secure })).toMatchObject({ metricsSecure: true });
   const objects = await rendered({
     metrics: { ...secure, serviceMonitor: { enabled: true, endpoint: { interval: "1m" } } },

@@ -8,9 +8,9 @@ import { containerOf, deploymentOf, optionsOf, podOf, rendered } from "./rendere
 import { restrictedViolations } from "./restricted.ts";
 import { TOGGLES } from "./toggles.ts";
 
-test("without values the flags are the operator's own defaults", async () => {
+test("without values the flags are the operator's own defaults, but that metrics are for permitted callers", async () => {
   const own = parseOptions([], {}) as OperatorOptions;
-  expect(await optionsOf()).toEqual({ ...own, logLevel: "info", logEncoding: "json" });
+  expect(await optionsOf()).toEqual({ ...own, metricsSecure: true, logLevel: "info", logEncoding: "json" });
 });
 
 test("each value of a flag arrives", async () => {

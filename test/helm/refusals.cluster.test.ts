@@ -60,17 +60,17 @@ const REFUSED: Readonly<Record<string, readonly [values: Values, ...words: strin
     "podDisruptionBudget.minAvailable is 2 of 2 replicas, and no node could be drained: set it to less than replicas",
   ],
   "one port for two": [{ metrics: { port: 8081 } }, "metrics.port and probes.port are both 8081: give each its own"],
-  "secured metrics without a certificate": [
-    { metrics: { secure: true } },
-    "metrics.secure needs metrics.certSecret: the name of a Secret with tls.crt and tls.key",
+  "a certificate for plain HTTP": [
+    { metrics: { secure: false, certSecret: "a" } },
+    "metrics.certSecret is only used with metrics.secure: leave it out, or do not set metrics.secure to false",
   ],
-  "a certificate for nothing": [
-    { metrics: { certSecret: "a" } },
-    "metrics.certSecret is only used with metrics.secure: set that to true, or leave both out",
+  "readers of plain HTTP": [
+    { metrics: { secure: false, readers: [{ kind: "User", name: "a" }] } },
+    "metrics.readers is only used with metrics.secure",
   ],
-  "secured metrics that are not served": [
-    { metrics: { enabled: false, secure: true, certSecret: "a" } },
-    "metrics.secure is set and metrics.enabled is false",
+  "a certificate of metrics that are not served": [
+    { metrics: { enabled: false, certSecret: "a" } },
+    "metrics.certSecret is set and metrics.enabled is false: enable them, or leave it out",
   ],
   "an image without a name": [{ image: { repository: "" } }, "at '/image/repository': '' does not match pattern"],
   "a tag in the image's name": [

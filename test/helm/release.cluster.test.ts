@@ -61,6 +61,21 @@ describe("install, upgrade, rollback", () => {
     expect(text).toContain("helm test ipam-operator --namespace ipam-operator --logs");
   });
 
+  test("the notes say what is open, and how to change that", async () => {
+    const metricsNotes = async (metrics: object, verb: "install" | "upgrade" = "upgrade") =>
+      notes(await releases.operator(verb, { metrics })).split("Open on each pod: ")[1];
+    const byDefault = await metricsNotes({}, "install");
+    expect(byDefault).toMatch(
+      /^:8080\/metrics \(HTTPS, permitted callers only, self-signed .*:8081\/healthz and \/readyz/,
+    );
+    expect(byDefault).toContain("--clusterrole=ipam-operator:metrics-reader");
+    expect(await metricsNotes({ certSecret: "a" })).toMatch(/^:8080\/metrics \(HTTPS, permitted callers only\),/);
+    const readers = [{ kind: "User", name: "a" }];
+    expect(await metricsNotes({ readers })).toContain("The subjects of metrics.readers may read metrics.");
+    expect(await metricsNotes({ secure: false })).toMatch(/^:8080\/metrics \(plain HTTP, everybody\),/);
+    expect(await metricsNotes({ enabled: false })).toContain("Metrics are not served.");
+  });
+
   test("the notes name no test where there is none", async () => {
     const text = notes(await releases.operator("install", { tests: { enabled: false } }));
     expect(text).not.toContain("helm test");

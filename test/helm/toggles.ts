@@ -12,6 +12,7 @@ const ROLES = ["cni-plugin", "controllers", "editor", "node-agent", "viewer"].ma
 
 /** What the chart installs when nothing is said. */
 export const DEFAULT_OBJECTS: readonly string[] = [
+  "ClusterRole ipam-operator:metrics-reader",
   "ClusterRole ipam-operator:operator",
   "ClusterRoleBinding ipam-operator:operator",
   "Deployment ipam-operator",
@@ -32,6 +33,7 @@ const BLOCK_SIZE_POLICY = ["v1", "v3"].flatMap((group) => [
   `ValidatingAdmissionPolicy ipam-block-size-${group}.ipam-operator.io`,
   `ValidatingAdmissionPolicyBinding ipam-block-size-${group}.ipam-operator.io`,
 ]);
+const METRICS_READER = ["ClusterRole ipam-operator:metrics-reader"];
 const RBAC = DEFAULT_OBJECTS.filter((name) => /^(Cluster)?Role/.test(name));
 
 export const TOGGLES: Readonly<Record<string, Toggle>> = {
@@ -74,16 +76,25 @@ export const TOGGLES: Readonly<Record<string, Toggle>> = {
   "policy off": { values: { admissionPolicy: "off" }, lacks: POLICY },
   "block sizes enforced": { values: { blockSizePolicy: "Deny" }, adds: BLOCK_SIZE_POLICY },
   "block sizes warned about": { values: { blockSizePolicy: "Warn" }, adds: BLOCK_SIZE_POLICY },
-  "no metrics": { values: { metrics: { enabled: false } } },
-  "secured metrics": { values: { metrics: { secure: true, certSecret: "metrics-tls" } } },
+  "no metrics": { values: { metrics: { enabled: false } }, lacks: METRICS_READER },
+  "metrics for everybody": { values: { metrics: { secure: false } }, lacks: METRICS_READER },
+  "metrics with a given certificate": { values: { metrics: { certSecret: "metrics-tls" } } },
+  "metrics for some": {
+    values: { metrics: { readers: [{ kind: "ServiceAccount", namespace: "monitoring", name: "prometheus" }] } },
+    adds: ["ClusterRoleBinding ipam-operator:metrics-reader"],
+  },
   "service monitor": {
     values: { metrics: { serviceMonitor: { enabled: true, labels: { release: "prometheus" } } } },
     adds: ["ServiceMonitor ipam-operator"],
   },
-  "service monitor of secured metrics": {
+  "service monitor of metrics for everybody": {
+    values: { metrics: { secure: false, serviceMonitor: { enabled: true } } },
+    adds: ["ServiceMonitor ipam-operator"],
+    lacks: METRICS_READER,
+  },
+  "service monitor of metrics with a given certificate": {
     values: {
       metrics: {
-        secure: true,
         certSecret: "metrics-tls",
         serviceMonitor: { enabled: true, endpoint: { scrapeTimeout: "5s" } },
       },

@@ -69,9 +69,10 @@ interface Scrape {
 }
 
 /** One scrape over a connection of its own, trusting `trusted` alone. */
-function scrape(token: string | undefined, { trusted = ca, path = "/metrics" } = {}): Promise<Scrape> {
+function scrape(token: string | undefined, { trusted = ca, verified = true } = {}): Promise<Scrape> {
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const options = { host: "127.0.0.1", port: operator.ports.metrics, path, headers, ca: trusted, agent: false };
+  const server = { host: "127.0.0.1", port: operator.ports.metrics, path: "/metrics" };
+  const options = { ...server, headers, ca: trusted, rejectUnauthorized: verified, agent: false };
   return new Promise((resolve, reject) => {
     const call = request(options, (response) => {
       let body = "";
@@ -158,28 +159,32 @@ test("the generated role is enough: nothing was denied to the operator", async (
 });
 
 describe("what cannot work is said at the start", () => {
-  test.each([
-    [["--metrics-secure"], 2, "--metrics-cert-dir"],
-    [["--metrics-secure", "--metrics-cert-dir=/nowhere"], 1, "/nowhere/tls.crt: there is no such file"],
-  ])("%j", async (args, code, line) => {
-    const failing = await startOperator(cluster, { args, waitUntilReady: false });
-    expect(await failing.ended).toEqual({ code, signal: null });
-    expect(failing.stderr.at(-1)).toContain(line);
-  });
+  test.each([[["--metrics-secure", "--metrics-cert-dir=/nowhere"], 1, "/nowhere/tls.crt: there is no such file"]])(
+    "%j",
+    async (args, code, line) => {
+      const failing = await startOperator(cluster, { args, waitUntilReady: false });
+      expect(await failing.ended).toEqual({ code, signal: null });
+      expect(failing.stderr.at(-1)).toContain(line);
+    },
+  );
 
-  test("without the right to ask, nobody is served, and the log says which role to apply", async () => {
+  test("with a certificate of its own, and without the right to ask, nobody is served, and the log says which role to apply", async () => {
     const token = await cluster.serviceAccountToken("ipam-operator", "ipam-operator");
     const role = JSON.parse(await cluster.kubectlOk(["get", "clusterrole", "ipam-operator:operator", "-o", "json"]));
     const rules = role.rules.filter((rule: { resources: string[] }) => !rule.resources.includes("tokenreviews"));
     await cluster.apply(`\n${JSON.stringify({ ...role, rules })}`);
-    const args = [...FAST, "--metrics-secure", `--metrics-cert-dir=${certDir}`];
-    operator = await startOperator(cluster, { kubeconfig: cluster.kubeconfigFor(token), args });
+    operator = await startOperator(cluster, {
+      kubeconfig: cluster.kubeconfigFor(token),
+      args: [...FAST, "--metrics-secure"],
+    });
     await untilReady(operator);
-    expect((await scrape(scraper)).status).toBe(503);
+    await expect(scrape(scraper)).rejects.toThrow("self-signed");
+    const unverified = async () => (await scrape(scraper, { verified: false })).status;
+    expect(await unverified()).toBe(503);
     await eventually(() => operator.stderr.join("\n")).toContain(
       "Cannot find out who may read /metrics. Apply the operator's role",
     );
     await installOperatorRole(cluster);
-    await eventually(async () => (await scrape(scraper)).status).toBe(200);
+    await eventually(unverified).toBe(200);
   });
 });

@@ -19,6 +19,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end -}}
 {{- end }}
 
+{{- /* "true" where a given certificate is mounted. */ -}}
+{{- define "ipam-operator.givenCertificate" -}}
+{{- if and .Values.metrics.secure .Values.metrics.certSecret }}true{{ end -}}
+{{- end }}
+
+{{- /* "true" where the chart makes the role of those who read metrics. */ -}}
+{{- define "ipam-operator.metricsReader" -}}
+{{- if and .Values.rbac.create .Values.metrics.enabled .Values.metrics.secure }}true{{ end -}}
+{{- end }}
+
 {{- /* "true" where Helm has a cluster to look at: not in `helm template`. */ -}}
 {{- define "ipam-operator.seesCluster" -}}
 {{- if lookup "v1" "Namespace" "" "kube-system" }}true{{ end -}}

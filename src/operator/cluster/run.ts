@@ -114,7 +114,7 @@ async function scrapeGuard(client: KubeClient, operator: OperatorProcess): Promi
   const { options } = operator;
   if (!options.metricsSecure || options.metricsBindAddress === "off") return undefined;
   const { openScrapeGuard } = await import("../metrics-access.ts");
-  return openScrapeGuard(client, options.metricsCertDir!, operator);
+  return openScrapeGuard(client, options.metricsCertDir, operator);
 }
 
 interface Wiring extends Omit<Work, "namespace"> {

@@ -35,6 +35,19 @@ describe("a race", () => {
     expect((await configuration())?.spec.ipCooldownSeconds).toBe(33);
   });
 
+  it("is decided anew: a configuration that somebody deletes between look and write is created", async () => {
+    await store({ strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5 });
+    await enforce({ ipCooldownSeconds: 60 });
+    const deleted = storeWith({
+      update: async (object, options) => {
+        await world.datastore.delete((await configuration())!);
+        return world.datastore.update(object, options);
+      },
+    });
+    await reconcile(deleted);
+    expect((await configuration())?.spec.ipCooldownSeconds).toBe(60);
+  });
+
   it("with a mutating webhook is neither told as written nor as a missing field", async () => {
     await enforce({ ipCooldownSeconds: 60 });
     await reconcile();

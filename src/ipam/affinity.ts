@@ -13,9 +13,11 @@ import { type IpVersion, parseAddress } from "../net/address.ts";
 import { type Cidr, formatCidr, parseCidr } from "../net/cidr.ts";
 import { type Context, TO_ACT_ON } from "./context.ts";
 import { IpamError, TransientError } from "./errors.ts";
+import { shown } from "./words.ts";
 
-/** `host`: a node. `virtual`: something that stands for one, such as `load-balancer`. */
-export type AffinityType = "host" | "virtual";
+/** `host`: a node. `virtual`: something that stands for one, such as `load-balancer`. */ export type AffinityType =
+  | "host"
+  | "virtual";
 
 /** Who can own blocks: a host, or something that stands for one. */
 export interface AffinityConfig {
@@ -51,6 +53,13 @@ export function rowRange({ metadata, spec }: BlockAffinity): Cidr {
   throw new IpamError("MalformedBlock", `BlockAffinity "${metadata.name}": spec.cidr "${spec.cidr}" is not a CIDR`);
 }
 
+/** The same; undefined where it is none, which is said. */
+export function readableRange({ metadata, spec }: BlockAffinity, warn: Context["warn"]): Cidr | undefined {
+  const cidr = parseCidr(spec.cidr);
+  if (!cidr) warn(`BlockAffinity "${metadata.name}" is skipped: spec.cidr ${shown(spec.cidr)} is not a CIDR`);
+  return cidr;
+}
+
 /** Whether a row names an address inside a block instead of the block: no block has such a range. */
 export function hasHostBits({ spec }: BlockAffinity): boolean {
   const range = parseCidr(spec.cidr);
@@ -73,8 +82,8 @@ export async function listAffinities(
   const labels = { [HOSTNAME_HASH_LABEL]: hostnameHash(owner.host), [IP_VERSION_LABEL]: String(version) };
   const { items, malformed } = await datastore.list("BlockAffinity", { ...options, ...TO_ACT_ON, labels });
   for (const { name, reason } of malformed) warn(`BlockAffinity "${name}" is passed over: ${reason}`);
-  const ofOwner = (row: BlockAffinity) => affinityText(rowOwner(row)) === affinityText(owner);
-  return items.filter((row) => ofOwner(row) && parseCidr(row.spec.cidr)?.version === version);
+  const own = items.filter((row) => affinityText(rowOwner(row)) === affinityText(owner));
+  return own.filter((row) => readableRange(row, warn)?.version === version);
 }
 
 export function getAffinity({ datastore }: Context, owner: AffinityConfig, cidr: Cidr, options: CallOptions) {

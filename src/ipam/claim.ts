@@ -123,8 +123,7 @@ export async function deleteOddAffinity(context: Context, row: BlockAffinity, op
   const cidr = rowRange(row);
   if (await found(loadBlock(context, cidr, 0, { ...options, fresh: true }))) return;
   const message = `BlockAffinity "${row.metadata.name}" is deleted: ${row.spec.cidr} is no block of its pool, and no such block exists`;
-  context.warn(message);
-  await deleteQuietly(context, row, options);
+  if (await deleteQuietly(context, row, options)) context.warn(message);
   throw new TransientError("StaleAffinity", message);
 }
 

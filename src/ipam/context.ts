@@ -17,7 +17,7 @@ import { configurationIn, configViolations, effectiveConfig, getIPAMConfig, type
 import { IpamError } from "./errors.ts";
 import type { NodeReader } from "./nodes.ts";
 import { poolsOf } from "./pools.ts";
-import { reservedAddresses } from "./reserved.ts";
+import { reservedAddresses, unreadableEntries } from "./reserved.ts";
 import { shown } from "./words.ts";
 
 export interface Context {
@@ -157,6 +157,13 @@ export async function listPools({ datastore, warn }: Context, options: CallOptio
 export async function listReservations({ datastore, warn }: Context, options: CallOptions): Promise<AddressSet> {
   const { items, malformed } = await datastore.list("IPReservation", { ...options, ...TO_ACT_ON });
   for (const { name, reason } of malformed) warn(`IPReservation "${name}" is passed over: ${reason}`);
+  for (const item of items) {
+    const [entry] = unreadableEntries(item);
+    if (entry !== undefined)
+      warn(
+        `IPReservation "${item.metadata.name}": ${shown(entry)} reserves nothing, it is neither a CIDR nor an address`,
+      );
+  }
   return reservedAddresses(items);
 }
 

@@ -8,7 +8,7 @@ import { type Context, listPools } from "./context.ts";
 import { giveUpIfEmpty } from "./give-up.ts";
 import type { Labelled } from "./nodes.ts";
 import { isEnabled, type Pool, poolAround, poolsOf } from "./pools.ts";
-import { selectsAllNodes, selectsNode } from "./selection.ts";
+import { selectorProblem, selectsAllNodes, selectsNode } from "./selection.ts";
 
 export interface Settling {
   readonly context: Context;
@@ -16,7 +16,7 @@ export interface Settling {
   readonly cooldownSeconds: number;
 }
 
-/** A block in no enabled pool stays: nothing says that it is no longer wanted. */
+/** A block in no enabled pool, or in one whose selector is malformed, stays: nothing says that it is no longer wanted. */
 export async function giveUpDeselected(
   settling: Settling,
   owner: AffinityConfig,
@@ -25,7 +25,7 @@ export async function giveUpDeselected(
   readNode: () => Promise<Labelled | undefined>,
 ): Promise<void> {
   const pool = poolAround(pools.filter(isEnabled), cidr);
-  if (!pool || selectsAllNodes(pool.source)) return;
+  if (!pool || selectsAllNodes(pool.source) || selectorProblem(pool.source)) return;
   const node = await readNode();
   if (node && !selectsNode(pool.source, node)) await giveUpIfEmpty(settling, owner, cidr);
 }

@@ -112,19 +112,26 @@ export async function giveUpIfEmpty(
 /** Deletes an affinity whose range no block can have, and says so. */
 export async function deleteWithHostBits(context: Context, row: BlockAffinity, options: CallOptions): Promise<void> {
   const { metadata, spec } = row;
+  if (!(await deleteQuietly(context, row, options))) return;
   context.warn(`BlockAffinity "${metadata.name}" is deleted: ${spec.cidr} is an address inside a block, not a block`);
-  await deleteQuietly(context, row, options);
 }
 
-/** A row that proves nothing can wait for its host's next call. One that was deleted or changed meanwhile is not ours. */
+/**
+ * A row that proves nothing can wait for its host's next call. One that was deleted or changed meanwhile is not ours.
+ * @returns whether this call deleted it
+ */
 export async function deleteQuietly(
   { datastore, warn }: Context,
   row: BlockAffinity,
   options: CallOptions,
-): Promise<void> {
-  await datastore.delete(row, options).catch((error: unknown) => {
+): Promise<boolean> {
+  try {
+    await datastore.delete(row, options);
+    return true;
+  } catch (error) {
     options.signal?.throwIfAborted();
-    if (isDatastoreError(error, "NotFound", "Conflict")) return;
-    warn(`BlockAffinity "${row.metadata.name}" is left behind: ${error}`);
-  });
+    if (!isDatastoreError(error, "NotFound", "Conflict"))
+      warn(`BlockAffinity "${row.metadata.name}" is left behind: ${error}`);
+    return false;
+  }
 }

@@ -5,7 +5,15 @@ import { type CallOptions, isDatastoreError } from "../datastore/datastore.ts";
 import type { IpVersion } from "../net/address.ts";
 import { type Cidr, contains, formatCidr, parseCidr, size } from "../net/cidr.ts";
 import { byRange } from "../net/order.ts";
-import { type AffinityConfig, hasHostBits, listAffinities, ownerOf, rowOwner, rowRange } from "./affinity.ts";
+import {
+  type AffinityConfig,
+  hasHostBits,
+  listAffinities,
+  ownerOf,
+  readableRange,
+  rowOwner,
+  rowRange,
+} from "./affinity.ts";
 import { rememberPartial } from "./assignments.ts";
 import { rangeOf } from "./block.ts";
 import { type Claimer, claimBlock, closeClaim, type OpenClaim, openClaim, WAITING_RACES } from "./claim.ts";
@@ -235,7 +243,7 @@ export async function releasePoolAffinities(context: Context, cidr: string, opti
   const how = await givingUp(context, false, options);
   const { items, malformed } = await context.datastore.list("BlockAffinity", options);
   for (const { name, reason } of malformed) context.warn(`BlockAffinity "${name}" is passed over: ${reason}`);
-  const rows = items.filter(({ spec }) => parseCidr(spec.cidr) !== undefined);
+  const rows = items.filter((row) => readableRange(row, context.warn) !== undefined);
   const inside = rows.filter((row) => beginsIn(pool, rowRange(row)));
   for (const row of inside.filter(hasHostBits)) await deleteWithHostBits(context, row, options);
   const named = inside.map((row) => [rowOwner(row), rowRange(row)] as const);

@@ -6,7 +6,7 @@ import { IpamError } from "./errors.ts";
 import type { Labelled } from "./nodes.ts";
 import { byAcceptance } from "./pool-order.ts";
 import { disabledBecause, type Pool, poolWords } from "./pools.ts";
-import { selectionOf, selectsNamespace } from "./selection.ts";
+import { selectionOf, selectorProblem, selectsNamespace } from "./selection.ts";
 
 /** The longest block prefix at which the host's reserve leaves room. @throws IpamError InvalidArgument */
 export function maxPrefixLength(version: IpVersion, reserved: HostReservedAttr | undefined): number {
@@ -33,9 +33,14 @@ export interface PoolChoice {
   readonly selected: readonly Pool[];
   /** Those of them that allow the use. */
   readonly usable: readonly Pool[];
+  /** Of each pool that nobody can tell whom it selects: why. Nothing is allocated from it. */
+  readonly malformed: readonly IpamError[];
 }
 
-/** @throws IpamError NoQualifiedPool with `details` per pool, PoolNotEnabled, InvalidArgument, MalformedObject */
+/**
+ * @throws IpamError NoQualifiedPool with `details` per pool, PoolNotEnabled, InvalidArgument; MalformedObject where only
+ * malformed pools might be meant
+ */
 export function choosePools(pools: readonly Pool[], query: PoolQuery): PoolChoice {
   const family = pools.filter(({ cidr }) => cidr.version === query.version);
   const longest = maxPrefixLength(query.version, query.reserved);
@@ -50,10 +55,13 @@ export function choosePools(pools: readonly Pool[], query: PoolQuery): PoolChoic
   const enabled = keep(family, (pool) => disabledBecause(pool) ?? tooSmall(pool, longest)).sort(byAcceptance);
   if (enabled.length === 0) throw noPool("cannot find a qualified ippool", passedOver);
   const asked = new Set(query.requested.map((cidr) => requestedPool(enabled, cidr, passedOver)));
-  const selected = asked.size > 0 ? [...asked] : keep(enabled, notSelectedBy(query));
+  const malformed = asked.size > 0 ? [] : enabled.flatMap(({ source }) => selectorProblem(source) ?? []);
+  const readable = malformed.length > 0 ? enabled.filter(({ source }) => !selectorProblem(source)) : enabled;
+  const selected = asked.size > 0 ? [...asked] : keep(readable, notSelectedBy(query));
+  if (selected.length === 0 && malformed[0]) throw malformed[0];
   if (selected.length === 0) throw noPool(`no configured Calico pools for node ${query.host}`, passedOver);
   const usable = keep(selected, (pool) => notForUse(pool, query.use));
-  if (usable.length > 0) return { selected, usable };
+  if (usable.length > 0) return { selected, usable, malformed };
   const message = `cannot find a qualified ippool, no pools match the required use (${query.use})`;
   throw noPool(message, passedOver);
 }

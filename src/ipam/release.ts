@@ -303,7 +303,8 @@ async function writeReleased({ context, options }: Releasing, block: IPAMBlock):
   try {
     await writeBlock(context, { ...freed, metadata: stored.metadata }, options);
   } catch (error) {
-    if (!isDatastoreError(error, "Conflict", "NotFound")) throw error;
+    if (isDatastoreError(error, "NotFound")) return; // with the block went what it had forgotten
+    if (!isDatastoreError(error, "Conflict")) throw error;
     const { name } = block.metadata;
     context.warn(
       `IPAMBlock "${name}": addresses that were released stay allocated, to nobody: ipamctl check names them`,

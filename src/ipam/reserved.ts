@@ -14,6 +14,11 @@ export function reservedAddresses(reservations: Iterable<IPReservation>): Addres
   return addressSet(entries.map(reservedCidr).filter((cidr) => cidr !== undefined));
 }
 
+/** Entries of a reservation that reserve nothing: neither a range nor an address. */
+export function unreadableEntries({ spec }: IPReservation): string[] {
+  return (spec.reservedCIDRs ?? []).filter((entry) => reservedCidr(entry) === undefined);
+}
+
 /** What automatic allocation leaves alone: reserved addresses, and those that another block covers too. */
 export function withheld(reserved: AddressSet, covered: AddressSet): AddressSet {
   return union(reserved, covered);

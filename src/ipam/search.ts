@@ -47,7 +47,9 @@ export async function choosePoolsFor(knowledge: Knowledge, family: FamilyRequest
   const rows = await listAffinities(context, owner, family.version, options);
   const hasBlocks = rows.length > 0 || Boolean(context.datastore.blocksOf?.(affinityText(owner), options)?.length);
   const node = await nodeFor(knowledge, family.requested, hasBlocks);
-  return { ...choosePools(pools, { ...knowledge, ...family, node, use }), knowledge, family, rows };
+  const choice = choosePools(pools, { ...knowledge, ...family, node, use });
+  for (const { message } of choice.malformed) context.warn(`${message}. Nothing is allocated from it`);
+  return { ...choice, knowledge, family, rows };
 }
 
 /** Own blocks in the pools of one family; blocks in pools that no longer select the node are given up when empty. */

@@ -2,7 +2,7 @@
 import { parseSelector, type Selector, SelectorError } from "../api/selector.ts";
 import type { Labels } from "../api/selector-node.ts";
 import type { IPPool } from "../api/v3.ts";
-import { IpamError } from "./errors.ts";
+import { IpamError, isIpamError } from "./errors.ts";
 import { type Labelled, nodeLabels } from "./nodes.ts";
 
 /** Whether a pool's nodeSelector selects the node. @throws IpamError MalformedObject: the selector or the labels are none */
@@ -26,6 +26,17 @@ export function selectionOf(node: Labelled): (pool: IPPool) => boolean {
  */
 export function selectsNamespace(pool: IPPool, namespace: Labelled | undefined): boolean {
   return matches(pool, "namespaceSelector", () => namespace?.metadata?.labels ?? {});
+}
+
+/** Why nobody can tell whom a pool selects; undefined where it can be told. */
+export function selectorProblem(pool: IPPool): IpamError | undefined {
+  try {
+    for (const field of ["nodeSelector", "namespaceSelector"] as const) matches(pool, field, () => ({}));
+    return undefined;
+  } catch (error) {
+    if (isIpamError(error, "MalformedObject")) return error;
+    throw error;
+  }
 }
 
 const isAll = (text: string | undefined): text is "" | undefined => !text || text === "all()";

@@ -97,7 +97,8 @@ export async function releaseEmpty(releasing: Releasing, block: IPAMBlock): Prom
     return true;
   } catch (error) {
     options.signal?.throwIfAborted();
-    const isLostRace = error instanceof TransientError || isDatastoreError(error, "Conflict", "NotFound");
+    const isLostRace =
+      error instanceof TransientError || isDatastoreError(error, "Conflict", "NotFound", "AlreadyExists");
     if (!isLostRace) context.warn(`block ${block.spec.cidr} could not be taken over: ${error}`);
     return false;
   }

@@ -22,7 +22,8 @@ export async function upgradeHost(context: Context, node: string, options: CallO
 }
 
 async function upgradeOnce(context: Context, node: string, options: CallOptions): Promise<void> {
-  const { items } = await context.datastore.list("BlockAffinity", options);
+  const { items, malformed } = await context.datastore.list("BlockAffinity", options);
+  for (const { name, reason } of malformed) context.warn(`BlockAffinity "${name}" is passed over: ${reason}`);
   const errors: unknown[] = [];
   for (const row of items.filter((row) => row.spec.node === node && isOld(row))) {
     await withState(context, row, row.spec.state, options).catch((error: unknown) => {

@@ -5,6 +5,7 @@ import { LARGEST_CREDENTIAL } from "./limits.ts";
 import { KubeError } from "./types.ts";
 
 export interface WatchedFile {
+  readonly path: string;
   /** The content; the same Buffer as long as the file is the same. @throws KubeError Unauthorized when it cannot be read */
   read(): Promise<Buffer>;
   /** Look at the file again on the next read, however recent the last look. */
@@ -29,6 +30,7 @@ export function watchedFile(path: string, purpose: string): WatchedFile {
     return content;
   }
   return {
+    path,
     read: async () => {
       if (content !== undefined && performance.now() - lookedAt < LOOK_EVERY_MS) return content;
       return look().catch((error: unknown) => {
@@ -39,6 +41,19 @@ export function watchedFile(path: string, purpose: string): WatchedFile {
       lookedAt = Number.NEGATIVE_INFINITY;
     },
   };
+}
+
+/** The token in such a file. @throws KubeError Unauthorized where it holds none */
+export async function readToken(file: WatchedFile): Promise<string> {
+  const token = (await file.read()).toString("utf8").trim();
+  if (fitsIntoHeader(token)) return token;
+  const problem = token === "" ? "it is empty" : "it does not hold a token";
+  throw new KubeError("Unauthorized", `token file ${file.path}: ${problem}`);
+}
+
+/** Whether a token can be sent: one line of printable ASCII. */
+export function fitsIntoHeader(token: string): boolean {
+  return /^[ -~]+$/.test(token);
 }
 
 /** The error for a credential file that cannot be read. */

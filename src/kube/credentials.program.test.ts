@@ -119,6 +119,18 @@ describe("files", () => {
     await vi.waitFor(async () => expect(await credentials.headers()).toEqual({ authorization: "Bearer second" }), 5000);
   });
 
+  it.each([
+    ["", "it is empty"],
+    ["<html>\n<body>\n", "it does not hold a token"],
+  ])("names a token file that holds %j", async (text, problem) => {
+    write("token", text);
+    const credentials = await loadCredentials({ kubeconfig: kubeconfig({ tokenFile: "token" }) });
+    await expect(credentials.headers()).rejects.toMatchObject({
+      code: "Unauthorized",
+      message: `token file ${directory}/token: ${problem}`,
+    });
+  });
+
   it("says which file is gone", async () => {
     const credentials = await loadCredentials({ kubeconfig: kubeconfig({ tokenFile: "token" }) });
     await expect(credentials.headers()).rejects.toThrow(`token file ${directory}/token: there is no such file`);
@@ -198,6 +210,13 @@ describe("credential plugin", () => {
     [`echo '{"token": ${SECRET}'`, "did not print JSON"],
     [`yes ${SECRET}`, "printed more than 1 MiB, the limit for its output"],
     [`echo '{"token":"${SECRET}"}'`, "printed neither a token nor a client certificate"],
+    ["echo null", "printed neither a token nor a client certificate"],
+    [`echo '{"status":["${SECRET}"]}'`, "printed neither a token nor a client certificate"],
+    [prints({ token: 7 }), "printed a status.token that is not a text"],
+    [prints({ token: `${SECRET}\u007f` }), "printed a status.token that does not fit into a header"],
+    [prints({ token: SECRET, clientKeyData: {} }), "printed a status.clientKeyData that is not a text"],
+    [prints({ clientCertificateData: SECRET }), "printed a client certificate without its key"],
+    [prints({ token: SECRET, expirationTimestamp: "soon" }), "printed a status.expirationTimestamp that is not a time"],
   ])("that does `%s` is told in its own words, without its secrets", async (script, message) => {
     const credentials = await load(script);
     const error = (await credentials.headers().catch((reason: unknown) => reason)) as Error;

@@ -3,7 +3,7 @@
  * change, and a credential plugin runs again before what it gave expires.
  */
 import { resolve } from "node:path";
-import { type WatchedFile, watchedFile } from "./credential-files.ts";
+import { readToken, type WatchedFile, watchedFile } from "./credential-files.ts";
 import { type ExecPlugin, type ExecSpec, execPlugin } from "./exec-plugin.ts";
 import { type Identity, invalid, kubeconfigIdentity, podIdentity, serverUrl } from "./kubeconfig.ts";
 
@@ -107,7 +107,7 @@ class IdentityCredentials implements Credentials {
 
   async #authorization(): Promise<string | undefined> {
     const { user } = this.#identity;
-    if (this.#files.token) return `Bearer ${(await this.#files.token.read()).toString("utf8").trim()}`;
+    if (this.#files.token) return `Bearer ${await readToken(this.#files.token)}`;
     if (user.token) return `Bearer ${user.token}`;
     if (user.username) return `Basic ${Buffer.from(`${user.username}:${user.password}`).toString("base64")}`;
     if (user.authProvider) return this.#identity.providerAuthorization();

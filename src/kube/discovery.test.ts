@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { preferredVersion, servedResources } from "./discovery.ts";
+import { preferredVersion, servedResources, serverVersion } from "./discovery.ts";
 import { type KubeClient, KubeError } from "./types.ts";
 
 const answering = (answer: () => unknown) =>
@@ -16,7 +16,7 @@ test.each([
   [{ resources: [null] }, '{"resources":[null]}'],
   [{ resources: [{ name: 7 }] }, '{"resources":[{"name":7}]}'],
   [{ serial: 2n ** 60n }, '{"serial":1152921504606846976}'],
-  ["ü".repeat(100), `"${"\\u00fc".repeat(30)}…"`],
+  ["ü".repeat(100), `"${"ü".repeat(30)}…"`],
 ])("an answer to discovery that is none is an error that says what came (%#)", async (answer, text) => {
   const client = answering(() => answer);
   const from = "the answer from https://10.0.0.1:6443 is not one of an API server";
@@ -27,6 +27,10 @@ test.each([
   await expect(preferredVersion(client, GROUP)).rejects.toMatchObject({
     code: "ServerError",
     message: `cannot read what is served: ${from}: GET /apis/projectcalico.org gave ${text}`,
+  });
+  await expect(serverVersion(client)).rejects.toMatchObject({
+    code: "ServerError",
+    message: `cannot read what is served: ${from}: GET /version gave ${text}`,
   });
 });
 

@@ -1,6 +1,7 @@
 /** What an API server serves, looked at cheaply: one small GET per group and version. */
+import { beginningOfJson, beginningOfText, wrongAnswer } from "./answers.ts";
 import { printJson } from "./json.ts";
-import { isKubeError, type KubeClient, KubeError, type RequestOptions } from "./types.ts";
+import { isKubeError, type KubeClient, type RequestOptions } from "./types.ts";
 
 interface ResourceList {
   readonly resources: readonly { readonly name: string }[];
@@ -34,6 +35,12 @@ export async function preferredVersion(
   return (await discover(client, `/apis/${group}`, isGroup, options))?.preferredVersion.version;
 }
 
+/** The server's version, such as `v1.34.1`. */
+export async function serverVersion(client: KubeClient, options?: RequestOptions): Promise<string> {
+  const path = "/version";
+  return expected(client, path, await client.getRaw(path, options), isVersion).gitVersion;
+}
+
 /** A proxy in between may answer 200 with anything. */
 async function discover<T>(
   client: KubeClient,
@@ -42,9 +49,19 @@ async function discover<T>(
   options: RequestOptions | undefined,
 ): Promise<T | undefined> {
   const answer = await unlessNotFound(client.getRaw(path, options));
-  if (answer === undefined || isExpected(answer)) return answer;
-  const from = `the answer from ${client.server} is not one of an API server`;
-  throw new KubeError("ServerError", `cannot read what is served: ${from}: GET ${path} gave ${beginning(answer)}`);
+  return answer === undefined ? undefined : expected(client, path, answer, isExpected);
+}
+
+function expected<T>(
+  { server }: KubeClient,
+  path: string,
+  answer: unknown,
+  isExpected: (answer: unknown) => answer is T,
+): T {
+  if (isExpected(answer)) return answer;
+  const question = { action: "read what is served", method: "GET", path, server };
+  const shown = typeof answer === "string" ? beginningOfText(answer) : beginningOfJson(printJson(answer));
+  throw wrongAnswer(question, "is not one of an API server", shown);
 }
 
 async function unlessNotFound(read: Promise<unknown>): Promise<unknown> {
@@ -66,16 +83,6 @@ function isGroup(answer: unknown): answer is Group {
   return typeof preferredVersion?.version === "string";
 }
 
-const SHOWN_BYTES = 60;
-
-/** The first bytes of an answer, in ASCII without control characters. */
-function beginning(answer: unknown): string {
-  const isText = typeof answer === "string";
-  const bytes = Buffer.from(isText ? answer : printJson(answer));
-  const shown = bytes.subarray(0, SHOWN_BYTES).toString() + (bytes.length > SHOWN_BYTES ? "…" : "");
-  return (isText ? JSON.stringify(shown) : shown).replace(/[^ -~…]/g, escaped);
-}
-
-function escaped(unit: string): string {
-  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+function isVersion(answer: unknown): answer is { readonly gitVersion: string } {
+  return typeof (Object(answer) as { gitVersion?: unknown }).gitVersion === "string";
 }

@@ -1,8 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { connectionError, deadlineError, responseError } from "./errors.ts";
 
+const QUESTION = {
+  action: 'update IPPool "a"',
+  method: "PUT",
+  path: "/apis/projectcalico.org/v3/ippools/a?fieldManager=x",
+  server: "https://10.0.0.1",
+} as const;
 const failed = (status: number, body: unknown, retryAfter?: string) =>
-  responseError('update IPPool "a"', {
+  responseError(QUESTION, {
     status,
     body: typeof body === "string" ? body : JSON.stringify(body),
     retryAfter,
@@ -50,7 +56,18 @@ describe("responseError", () => {
 
   it("does not quote a body that is not a Status", () => {
     const error = failed(502, "<html>Authorization: Bearer s3cret</html>");
-    expect(error.message).toBe('cannot update IPPool "a": the API server answered 502 without saying why');
+    const what = "https://10.0.0.1 answered 502 to PUT /apis/projectcalico.org/v3/ippools/a without saying why";
+    expect(error.message).toBe(`cannot update IPPool "a": ${what}`);
+  });
+
+  it.each([
+    [status("NotFound", "no such pool"), "NotFound"],
+    ["404 page not found\n", "NotFound"],
+    ["<html>nginx</html>", "ServerError"],
+    ["", "ServerError"],
+    ['{"kind":"Status","reason":7}', "ServerError"],
+  ])("only the API server itself says that something does not exist: %j", (body, code) => {
+    expect(failed(404, body)).toMatchObject({ code, status: 404 });
   });
 
   it("keeps messages short", () => {

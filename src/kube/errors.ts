@@ -2,6 +2,7 @@
  * Turns what came back, or did not, into a KubeError: the server's own words after what was being done, never headers,
  * bodies or credentials.
  */
+import { barePath, type Question } from "./answers.ts";
 import { parseJson } from "./json.ts";
 import { LARGEST_OBJECT, LARGEST_PAGE, sizeText } from "./limits.ts";
 import { KubeError, type KubeErrorCode } from "./types.ts";
@@ -34,12 +35,18 @@ const CODE_OF_STATUS: Readonly<Record<number, KubeErrorCode>> = {
 };
 const LONGEST_MESSAGE = 1000;
 
-/** The error of an answer that is not a success. `action` says what was tried: `get IPPool "a"`. */
-export function responseError(action: string, response: FailedResponse): KubeError {
-  const status = parseStatus(response.body) ?? {
-    message: `the API server answered ${response.status} without saying why`,
-  };
-  return statusError(action, status, response.status, retryAfterSeconds(response.retryAfter));
+/** The error of an answer that is not a success. */
+export function responseError(question: Question, response: FailedResponse): KubeError {
+  const retryAfter = retryAfterSeconds(response.retryAfter);
+  const status = parseStatus(response.body);
+  if (status !== undefined) return statusError(question.action, status, response.status, retryAfter);
+  const { action, method, server } = question;
+  const message = `${server} answered ${response.status} to ${method} ${barePath(question)} without saying why`;
+  const { status: httpStatus, body } = response;
+  // Absence is said by the API server alone, by a Status or these words: a page of a proxy says nothing of what is served.
+  const isPageNotFound = httpStatus === 404 && !body.startsWith("404 page not found");
+  if (!isPageNotFound) return statusError(action, { message }, httpStatus, retryAfter);
+  return new KubeError("ServerError", `cannot ${action}: ${message}`, { status: httpStatus });
 }
 
 /** The error that a Status object describes. */
@@ -88,15 +95,36 @@ function limitText(limit: number): string {
   return `${sizeText(limit)}, the limit for ${what}: check what answers at this address`;
 }
 
+/** The error of a write that was answered, but not in a way that says whether it was carried out. */
+export function withUnknownOutcome(error: KubeError): KubeError {
+  return new KubeError(error.code, error.message + OUTCOME_UNKNOWN, { cause: error.cause });
+}
+
 function codeOf(status: number, reason: string | undefined): KubeErrorCode {
   if (status === 409 && reason === "AlreadyExists") return "AlreadyExists";
   return CODE_OF_STATUS[status] ?? (status >= 500 ? "ServerError" : "BadRequest");
 }
 
+/** Whether it is a Status whose parts, where it has them, are what they should be. */
+export function isStatus(value: unknown): value is Status {
+  const { kind, code, reason, message, details } = Object(value) as Readonly<Record<string, unknown>>;
+  if (kind !== "Status") return false;
+  if (code !== undefined && typeof code !== "number") return false;
+  if ([reason, message].some((text) => text !== undefined && typeof text !== "string")) return false;
+  return details === undefined || isDetails(details);
+}
+
+function isDetails(value: unknown): boolean {
+  const { name, causes, retryAfterSeconds } = Object(value) as Readonly<Record<string, unknown>>;
+  if (name !== undefined && typeof name !== "string") return false;
+  if (retryAfterSeconds !== undefined && typeof retryAfterSeconds !== "number") return false;
+  return causes === undefined || (Array.isArray(causes) && causes.every((cause) => Object(cause) === cause));
+}
+
 function parseStatus(body: string): Status | undefined {
   try {
-    const parsed = parseJson(body) as Status | null;
-    return parsed?.kind === "Status" ? parsed : undefined;
+    const parsed = parseJson(body);
+    return isStatus(parsed) ? parsed : undefined;
   } catch {
     return undefined; // a proxy's HTML page or nothing: there is no Status to read
   }

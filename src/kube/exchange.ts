@@ -1,5 +1,6 @@
 /** One HTTP exchange with the API server: credentials, a connection, the request, the metrics of it. No retries here. */
 import type { Dispatcher } from "undici";
+import type { Question } from "./answers.ts";
 import { textWithin } from "./bounded.ts";
 import { Connections, type Use } from "./connections.ts";
 import type { Credentials } from "./credentials.ts";
@@ -95,9 +96,9 @@ export function header(response: Dispatcher.ResponseData, name: string): string 
 }
 
 /** Reads the body of an answer that is not a success and makes the error of it. */
-export async function refusal(action: string, response: Dispatcher.ResponseData): Promise<KubeError> {
+export async function refusal(question: Question, response: Dispatcher.ResponseData): Promise<KubeError> {
   const body = (await textWithin(response.body, LARGEST_REFUSAL)) ?? "";
-  return responseError(action, { status: response.statusCode, body, retryAfter: header(response, "retry-after") });
+  return responseError(question, { status: response.statusCode, body, retryAfter: header(response, "retry-after") });
 }
 
 /** Credentials may come from a program that hangs: what ends the call ends the wait for them, too. */

@@ -3,6 +3,7 @@
  * again before what it gave expires.
  */
 import { execFile } from "node:child_process";
+import { fitsIntoHeader } from "./credential-files.ts";
 import { LARGEST_CREDENTIAL, sizeText } from "./limits.ts";
 import { KubeError } from "./types.ts";
 
@@ -94,13 +95,29 @@ async function run(spec: ExecSpec, cluster: object): Promise<ExecCredential> {
 
 /** What the program printed holds secrets: nothing of it, nor a parser's excerpt, may get into a message. */
 function credentialOf(spec: ExecSpec, stdout: string): ExecCredential {
+  let printed: unknown;
   try {
-    const { status } = JSON.parse(stdout) as { status?: ExecCredential };
-    if (status?.token || status?.clientCertificateData) return status;
+    printed = JSON.parse(stdout);
   } catch {
     throw refuse(spec, "did not print JSON");
   }
-  throw refuse(spec, "printed neither a token nor a client certificate");
+  const { status } = Object(printed) as { readonly status?: unknown };
+  const problem = credentialProblem(Object(status));
+  if (problem !== undefined) throw refuse(spec, `printed ${problem}`);
+  return status as ExecCredential;
+}
+
+const TEXTS = ["token", "clientCertificateData", "clientKeyData", "expirationTimestamp"] as const;
+
+function credentialProblem(status: Readonly<Record<string, unknown>>): string | undefined {
+  const wrong = TEXTS.find((field) => status[field] !== undefined && typeof status[field] !== "string");
+  if (wrong !== undefined) return `a status.${wrong} that is not a text`;
+  const { token, clientCertificateData, clientKeyData, expirationTimestamp } = status as ExecCredential;
+  if (!token && !clientCertificateData) return "neither a token nor a client certificate";
+  if (token && !fitsIntoHeader(token)) return "a status.token that does not fit into a header";
+  if (clientCertificateData && !clientKeyData) return "a client certificate without its key";
+  const isTime = expirationTimestamp === undefined || !Number.isNaN(Date.parse(expirationTimestamp));
+  return isTime ? undefined : "a status.expirationTimestamp that is not a time";
 }
 
 function failure(spec: ExecSpec, error: Error & { code?: unknown; killed?: boolean }, stderr: string): KubeError {

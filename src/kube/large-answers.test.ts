@@ -97,7 +97,7 @@ test("a refusal without end is one without words", async () => {
   });
   await expect(client.get(POOLS, "p")).rejects.toMatchObject({
     code: "Forbidden",
-    message: 'cannot get Pool "p": the API server answered 403 without saying why',
+    message: `cannot get Pool "p": ${client.server} answered 403 to GET /apis/test.example.org/v1/pools/p without saying why`,
   });
 });
 
@@ -110,7 +110,7 @@ test("a list is asked for in smaller pages where a page is too large", async () 
     limits.push(limit);
     const to = from + limit;
     const metadata = { resourceVersion: "7", ...(to < names.length && { continue: String(to) }) };
-    response.write(`{"metadata":${JSON.stringify(metadata)},"items":[`);
+    response.write(`{"kind":"PoolList","metadata":${JSON.stringify(metadata)},"items":[`);
     for (const [at, name] of names.slice(from, to).entries()) {
       response.write(`${at > 0 ? "," : ""}{"kind":"Pool","metadata":{"name":"${name}"},"note":"`);
       response.write(note);
@@ -149,7 +149,7 @@ test("the reflector says so, lists again, and is up to date", async () => {
   await serve(({ url }, response) => {
     if (!url.searchParams.has("watch")) {
       lists++;
-      response.end(JSON.stringify({ metadata: { resourceVersion: "7" }, items: [POOL] }));
+      response.end(JSON.stringify({ kind: "PoolList", metadata: { resourceVersion: "7" }, items: [POOL] }));
       return;
     }
     // The watch stands for long enough to count as healthy, each time.

@@ -3,21 +3,21 @@ import { expect, test, vi } from "vitest";
 import { createElector, type ElectorOptions } from "./lease.ts";
 import { LeaseLock } from "./lease-lock.ts";
 import { createKubeClient } from "./rest.ts";
-import type { Call, Transport } from "./transport.ts";
+import type { Call, ReadCall, Transport } from "./transport.ts";
 import { type KubeClient, KubeError } from "./types.ts";
 
 /** A transport that keeps what is sent, byte for byte, and answers it back as the API server would; there is no Lease at first. */
 function capturing() {
   const bodies: string[] = [];
   let stored: string | undefined;
-  const request = async (call: Call) => {
+  const request = async <T>(call: ReadCall<T>) => {
     if (call.method === "GET" && stored === undefined)
       throw new KubeError("NotFound", "no such Lease", { status: 404 });
     if (call.body !== undefined) {
       stored = String(call.body);
       bodies.push(stored);
     }
-    return { contentType: "application/json", text: stored! };
+    return call.read({ contentType: "application/json", text: stored! });
   };
   const client = createKubeClient({ server: "https://example", request } as unknown as Transport);
   return { client, bodies };

@@ -1,7 +1,16 @@
 /** One identity's hold on one Lease: every write is a compare-and-swap, and what was seen of it is timed by our own clock. */
 import { sleep } from "./backoff.ts";
 import { isOlder } from "./glance.ts";
-import { claimed, LEASES, type Lease, LeaseObservation, type LeaseSpec, released, renewed } from "./lease-record.ts";
+import {
+  claimed,
+  LEASES,
+  type Lease,
+  LeaseObservation,
+  type LeaseSpec,
+  leaseSpec,
+  released,
+  renewed,
+} from "./lease-record.ts";
 import { isKubeError, type KubeClient } from "./types.ts";
 
 /** Longest pause before a write that met another is tried again: two writers must not stay in step. */
@@ -51,7 +60,7 @@ export class LeaseLock {
   /** Takes note of the Lease; undefined: there is none. */
   observe(lease: Lease | undefined): void {
     const before = this.#observation.holder;
-    this.#observation.see(lease?.spec, performance.now());
+    this.#observation.see(lease && leaseSpec(lease), performance.now());
     const { holder } = this.#observation;
     if (holder === "") return;
     this.#known = true;
@@ -137,10 +146,10 @@ export class LeaseLock {
 
   #wrote(lease: Lease, startedAt: number): void {
     this.#answered(lease);
+    this.observe(lease);
     this.#lease = lease;
     this.#renewedAt = startedAt;
     this.#known = true;
-    this.observe(lease);
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { claimed, LeaseObservation, microTime, released, renewed } from "./lease-record.ts";
+import { claimed, type Lease, LeaseObservation, leaseSpec, microTime, released, renewed } from "./lease-record.ts";
 
 const now = Date.parse("2026-11-29T10:00:00.120Z");
 
@@ -56,4 +56,14 @@ test("it is free at once when released, missing, or our own", () => {
   observation.see(held, 2);
   observation.see(undefined, 3);
   expect(observation.msUntilFree("b", 3)).toBe(0);
+});
+
+test.each([
+  ["x", "spec is not an object"],
+  [{ holderIdentity: 7 }, "spec.holderIdentity is not a string"],
+  [{ leaseDurationSeconds: "15" }, "spec.leaseDurationSeconds is not a number"],
+  [{ renewTime: null }, "spec.renewTime is not a string"],
+])("a Lease with the spec %j says nothing of who leads", (spec, problem) => {
+  const lease = { apiVersion: "v1", kind: "Lease", metadata: { name: "a" }, spec } as unknown as Lease;
+  expect(() => leaseSpec(lease)).toThrow(`the API server's Lease "a" cannot be used: ${problem}`);
 });

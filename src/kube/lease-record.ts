@@ -1,6 +1,6 @@
 /** The Lease object as leader election reads and writes it, and what a candidate may conclude from having seen it. Pure. */
 import type { KubeObject } from "../api/meta.ts";
-import type { ResourceType } from "./types.ts";
+import { KubeError, type ResourceType } from "./types.ts";
 
 export const LEASES: ResourceType = {
   group: "coordination.k8s.io",
@@ -21,6 +21,26 @@ export interface LeaseSpec {
 export interface Lease extends KubeObject {
   readonly spec?: LeaseSpec;
 }
+
+const FIELD_TYPES: Readonly<Record<keyof LeaseSpec, "string" | "number">> = {
+  holderIdentity: "string",
+  leaseDurationSeconds: "number",
+  acquireTime: "string",
+  renewTime: "string",
+  leaseTransitions: "number",
+};
+
+/** The spec, which decides who leads. @throws KubeError ServerError where it is not what a Lease has */
+export function leaseSpec({ metadata: { name }, spec }: Lease): LeaseSpec | undefined {
+  if (spec === undefined || spec === null) return undefined;
+  const fields = Object.entries(FIELD_TYPES);
+  const wrong = fields.find(([field, type]) => ![type, "undefined"].includes(typeof (spec as Fields)[field]));
+  if (typeof spec === "object" && wrong === undefined) return spec;
+  const problem = wrong === undefined ? "spec is not an object" : `spec.${wrong[0]} is not a ${wrong[1]}`;
+  throw new KubeError("ServerError", `the API server's Lease "${name}" cannot be used: ${problem}`);
+}
+
+type Fields = Readonly<Record<string, unknown>>;
 
 /** Kubernetes' MicroTime of a time in milliseconds since the epoch. */
 export function microTime(milliseconds: number): string {

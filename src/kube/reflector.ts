@@ -227,7 +227,9 @@ class CollectionReflector<T extends KubeObject> implements Reflector<T> {
       log.debug({ err: error }, `Watch of ${type.plural} was cut, going on`);
       return;
     }
-    log.warn({ err: error }, `Cannot list and watch ${type.plural}, trying again`);
+    // A kind that somebody has taken away is not served; whoever needs it says so.
+    const level = isKubeError(error, "NotFound") ? "info" : "warn";
+    log[level]({ err: error }, `Cannot list and watch ${type.plural}, trying again`);
     this.#setState({ lastError: asKubeError(error) });
   }
 

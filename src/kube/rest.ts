@@ -1,15 +1,15 @@
 /** The Kubernetes REST interface over a transport: paths, parameters and content types, paged lists, watches. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { KubeObject } from "../api/meta.ts";
+import { type Check, isDeletionOf, isListOf, isObjectOf, parsedAnswer } from "./answers.ts";
 import { type CredentialsOptions, loadCredentials } from "./credentials.ts";
-import { parseJson, printJson } from "./json.ts";
+import { printJson } from "./json.ts";
 import { LARGEST_PAGE } from "./limits.ts";
 import { actionText, collectionPath, objectPath, withQuery } from "./paths.ts";
 import { type Answer, type Call, createTransport, type Transport, type TransportOptions } from "./transport.ts";
 import {
   isKubeError,
   type KubeClient,
-  KubeError,
   type KubeList,
   type KubeListOptions,
   type KubeWatchEvent,
@@ -48,7 +48,7 @@ export function createKubeClient(transport: Transport, options: ClientOptions = 
 
 interface ListBody<T> {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
-  readonly items: readonly T[] | null;
+  readonly items?: readonly T[] | null;
 }
 
 class RestClient implements KubeClient {
@@ -67,6 +67,7 @@ class RestClient implements KubeClient {
     return this.#call(
       { method: "GET", path, action: actionText("get", type, name, options.namespace), repeat: "read" },
       options,
+      isObjectOf(type, name),
     );
   }
 
@@ -89,8 +90,10 @@ class RestClient implements KubeClient {
   create<T extends KubeObject>(type: ResourceType, object: T, options: WriteOptions = {}): Promise<T> {
     const namespace = options.namespace ?? object.metadata.namespace;
     const path = withQuery(collectionPath(type, namespace), this.#writeQuery(options));
-    const action = actionText("create", type, object.metadata.name, namespace);
-    return this.#call({ method: "POST", path, action, repeat: "create", body: printJson(object) }, options);
+    const { name } = object.metadata;
+    const action = actionText("create", type, name, namespace);
+    const call = { method: "POST", path, action, repeat: "create", body: printJson(object) } as const;
+    return this.#call(call, options, isObjectOf(type, name));
   }
 
   update<T extends KubeObject>(type: ResourceType, object: T, options: WriteOptions = {}): Promise<T> {
@@ -111,7 +114,8 @@ class RestClient implements KubeClient {
     const path = withQuery(objectPath(type, name, options.namespace, options.subresource), query);
     const action = actionText(options.type === "apply" ? "apply" : "patch", type, name, options.namespace);
     const headers = { "content-type": PATCH_CONTENT[options.type] };
-    return this.#call({ method: "PATCH", path, action, repeat: "write", body: printJson(patch), headers }, options);
+    const call = { method: "PATCH", path, action, repeat: "write", body: printJson(patch), headers } as const;
+    return this.#call(call, options, isObjectOf(type, name));
   }
 
   async delete(
@@ -124,7 +128,7 @@ class RestClient implements KubeClient {
     const preconditions = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
     const body = printJson({ apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Background", preconditions });
     const action = actionText("delete", type, name, namespace);
-    await this.#call({ method: "DELETE", path, action, repeat: "write", body }, options);
+    await this.#call({ method: "DELETE", path, action, repeat: "write", body }, options, isDeletionOf(type));
   }
 
   watch<T extends KubeObject>(type: ResourceType, options: KubeWatchOptions): AsyncIterable<KubeWatchEvent<T>> {
@@ -132,15 +136,15 @@ class RestClient implements KubeClient {
   }
 
   async getRaw(path: string, options: RequestOptions = {}): Promise<unknown> {
-    const call = {
-      method: "GET",
-      path,
-      action: `get ${path}`,
+    const question = { method: "GET", path, action: `get ${path}`, server: this.server } as const;
+    return this.#transport.request({
+      ...question,
       repeat: "read",
       headers: { accept: "application/json, */*" },
-    } as const;
-    const answer = await this.#transport.request({ ...call, signal: options.signal, timeoutMs: options.timeoutMs });
-    return answer.contentType.includes("json") ? parsed(answer, call.action) : answer.text;
+      signal: options.signal,
+      timeoutMs: options.timeoutMs,
+      read: ({ contentType, text }) => (contentType.includes("json") ? parsedAnswer(question, text) : text),
+    });
   }
 
   close(): Promise<void> {
@@ -157,7 +161,8 @@ class RestClient implements KubeClient {
     const namespace = options.namespace ?? object.metadata.namespace;
     const path = withQuery(objectPath(type, name, namespace, subresource), this.#writeQuery(options));
     const action = actionText(subresource ? "update the status of" : "update", type, name, namespace);
-    return this.#call({ method: "PUT", path, action, repeat: "write", body: printJson(object) }, options);
+    const call = { method: "PUT", path, action, repeat: "write", body: printJson(object) } as const;
+    return this.#call(call, options, isObjectOf(type, name));
   }
 
   #writeQuery({ fieldManager = this.#fieldManager, dryRun }: WriteOptions) {
@@ -189,13 +194,15 @@ class RestClient implements KubeClient {
       continue: token,
     });
     const headers = { accept: metadataOnly ? `application/json;${METADATA_LIST}` : "application/json" };
-    const action = actionText("list", type);
-    return this.#call({ method: "GET", path, action, repeat: "read", headers, largest: LARGEST_PAGE }, options);
+    const call = { method: "GET", path, action: actionText("list", type), repeat: "read", headers } as const;
+    return this.#call({ ...call, largest: LARGEST_PAGE }, options, isListOf(type));
   }
 
-  async #call<T>(call: Call, { signal, timeoutMs }: RequestOptions): Promise<T> {
+  #call<T>(call: Call, { signal, timeoutMs }: RequestOptions, check: Check): Promise<T> {
     const headers = { ...JSON_TYPE, ...call.headers };
-    return parsed(await this.#transport.request({ ...call, headers, signal, timeoutMs }), call.action) as T;
+    const question = { ...call, server: this.server };
+    const read = ({ text }: Answer) => parsedAnswer(question, text, check) as T;
+    return this.#transport.request({ ...call, headers, signal, timeoutMs, read });
   }
 }
 
@@ -204,12 +211,4 @@ function withType<T extends KubeObject>(item: T, type: ResourceType): T {
   if (item.apiVersion && item.kind) return item;
   const apiVersion = type.group ? `${type.group}/${type.version}` : type.version;
   return { ...item, apiVersion: item.apiVersion ?? apiVersion, kind: item.kind ?? type.kind };
-}
-
-function parsed(answer: Answer, action: string): unknown {
-  try {
-    return parseJson(answer.text);
-  } catch {
-    throw new KubeError("ServerError", `cannot ${action}: the answer is not JSON`);
-  }
 }

@@ -6,7 +6,7 @@ import { sleep } from "./backoff.ts";
 import { textWithin } from "./bounded.ts";
 import { surelyNotSent } from "./connections.ts";
 import type { Credentials } from "./credentials.ts";
-import { connectionError, deadlineError, tooLargeError } from "./errors.ts";
+import { connectionError, deadlineError, tooLargeError, withUnknownOutcome } from "./errors.ts";
 import { Exchange, type ExchangeOptions, type HttpRequest, header, refusal, succeeded } from "./exchange.ts";
 import { LARGEST_OBJECT } from "./limits.ts";
 import { createRateLimiter, type RateLimiter } from "./rate-limit.ts";
@@ -35,6 +35,11 @@ export interface Call extends HttpRequest {
   readonly largest?: number | undefined;
 }
 
+/** A call whose answer is read by `read`. What that throws, a KubeError, counts as the server's failure. */
+export interface ReadCall<T> extends Call {
+  readonly read: (answer: Answer) => T;
+}
+
 export interface WatchCall extends HttpRequest {
   readonly action: string;
   /** Ends the watch. */
@@ -49,11 +54,15 @@ export interface Answer {
 export interface Transport {
   readonly server: string;
   /** The whole call. @throws KubeError, or the signal's reason when it aborts */
-  request(call: Call): Promise<Answer>;
+  request<T>(call: ReadCall<T>): Promise<T>;
   /** A watch: one attempt, answered by the bytes of the body. @throws KubeError, or the signal's reason */
   stream(call: WatchCall): Promise<AsyncIterable<Uint8Array>>;
   /** Cuts every connection. */
   close(): Promise<void>;
+}
+
+interface Success<T> {
+  readonly result: T;
 }
 
 interface Failure {
@@ -84,7 +93,7 @@ class HttpTransport implements Transport {
     this.#limiter = qps !== undefined && burst !== undefined ? createRateLimiter({ qps, burst }) : undefined;
   }
 
-  async request(call: Call): Promise<Answer> {
+  async request<T>(call: ReadCall<T>): Promise<T> {
     const { timeoutMs = DEFAULT_TIMEOUT_MS } = call;
     const end = performance.now() + timeoutMs;
     const deadline = AbortSignal.timeout(timeoutMs);
@@ -93,7 +102,7 @@ class HttpTransport implements Transport {
       await this.#limiter?.take(signal);
       if (signal.aborted) throw stopped(call, timeoutMs, false);
       const outcome = await this.#authorized(call, signal);
-      if ("text" in outcome) return outcome;
+      if ("result" in outcome) return outcome.result;
       if (signal.aborted) throw stopped(call, timeoutMs, call.repeat !== "read");
       const pause = pauseMs(outcome.error, attempts);
       const isHopeless = this.#failsFast && unreachableText(outcome.error.cause) !== undefined;
@@ -110,7 +119,7 @@ class HttpTransport implements Transport {
       const response = await this.#exchange.send("watches", call, call.signal);
       if (succeeded(response)) return response.body;
       if (response.statusCode === 401) this.#exchange.renewCredentials();
-      throw await refusal(call.action, response);
+      throw await refusal({ ...call, server: this.server }, response);
     } catch (error) {
       call.signal.throwIfAborted();
       throw isKubeError(error) ? error : connectionError(call.action, this.server, error, false);
@@ -122,27 +131,37 @@ class HttpTransport implements Transport {
   }
 
   /** Refused credentials are renewed and tried once more: nothing was processed. */
-  async #authorized(call: Call, signal: AbortSignal): Promise<Answer | Failure> {
+  async #authorized<T>(call: ReadCall<T>, signal: AbortSignal): Promise<Success<T> | Failure> {
     const outcome = await this.#attempt(call, signal);
     const refused = "error" in outcome && isKubeError(outcome.error, "Unauthorized");
     return refused && this.#exchange.renewCredentials() ? this.#attempt(call, signal) : outcome;
   }
 
-  async #attempt(call: Call, signal: AbortSignal): Promise<Answer | Failure> {
+  async #attempt<T>(call: ReadCall<T>, signal: AbortSignal): Promise<Success<T> | Failure> {
     try {
       const response = await this.#exchange.send("calls", call, signal);
       this.#failsFast = false;
-      if (!succeeded(response)) return { error: await refusal(call.action, response), notSent: false };
+      if (!succeeded(response))
+        return { error: await refusal({ ...call, server: this.server }, response), notSent: false };
       const { largest = LARGEST_OBJECT } = call;
       const text = await textWithin(response.body, largest);
       if (text === undefined) throw tooLargeError(call.action, this.server, largest, call.repeat !== "read");
-      return { text, contentType: header(response, "content-type") ?? "" };
+      return read(call, { text, contentType: header(response, "content-type") ?? "" });
     } catch (error) {
       if (isKubeError(error)) throw error; // no credentials to be had, or too much of an answer: the same would come again
       const notSent = surelyNotSent(error);
       const outcomeUnknown = !notSent && call.repeat !== "read";
       return { error: connectionError(call.action, this.server, error, outcomeUnknown), notSent };
     }
+  }
+}
+
+function read<T>(call: ReadCall<T>, answer: Answer): Success<T> | Failure {
+  try {
+    return { result: call.read(answer) };
+  } catch (error) {
+    if (!isKubeError(error)) throw error;
+    return { error: call.repeat === "read" ? error : withUnknownOutcome(error), notSent: false };
   }
 }
 

@@ -51,17 +51,28 @@ describe("splitLines", () => {
   });
 });
 
+const POOLS = { group: "projectcalico.org", version: "v3", plural: "ippools", kind: "IPPool" };
+const PATH = "/apis/projectcalico.org/v3/ippools";
+const QUESTION = {
+  action: "watch ippools",
+  method: "GET",
+  path: `${PATH}?watch=true`,
+  server: "https://10.0.0.1:6443",
+} as const;
+
 describe("watchEvent", () => {
-  const read = (value: unknown) => watchEvent(JSON.stringify(value), "watch ippools");
+  const readLine = (line: string) => watchEvent(line, QUESTION, POOLS);
+  const read = (value: unknown) => readLine(JSON.stringify(value));
+  const object = { kind: "IPPool", metadata: { name: "a", resourceVersion: "7" } };
 
   it("reads changes and bookmarks", () => {
-    const object = { apiVersion: "v1", kind: "X", metadata: { name: "a", resourceVersion: "7" } };
     expect(read({ type: "ADDED", object })).toEqual({ type: "ADDED", object });
     expect(read({ type: "BOOKMARK", object })).toEqual({ type: "BOOKMARK", resourceVersion: "7" });
   });
 
   it("keeps long integers", () => {
-    const event = watchEvent('{"type":"ADDED","object":{"spec":{"seq":1767323045678900000}}}', "watch");
+    const spec = '"spec":{"seq":1767323045678900000}';
+    const event = readLine(`{"type":"ADDED","object":{"metadata":{"name":"a","resourceVersion":"7"},${spec}}}`);
     expect(event).toMatchObject({ object: { spec: { seq: 1767323045678900000n } } });
   });
 
@@ -70,17 +81,42 @@ describe("watchEvent", () => {
     [{ kind: "Status", code: 500, reason: "InternalError", message: "etcd is gone" }, "ServerError"],
     [{ kind: "Status", code: 403, message: "no" }, "Forbidden"],
     [{ kind: "Status", message: "no code" }, "ServerError"],
-  ])("F8: ERROR event %j is %s", (object, code) => {
-    expect(() => read({ type: "ERROR", object })).toThrow(KubeError);
-    expect(() => read({ type: "ERROR", object })).toThrow(expect.objectContaining({ code }));
+  ])("F8: ERROR event %j is %s", (status, code) => {
+    expect(() => read({ type: "ERROR", object: status })).toThrow(KubeError);
+    expect(() => read({ type: "ERROR", object: status })).toThrow(expect.objectContaining({ code }));
   });
 
-  it.each(["{", '"x"', "null", '{"type":"ADDED"}', '{"type":"NEW","object":{}}', '{"type":"ADDED","object":null}'])(
-    "F8: %s ends the watch, and is not quoted",
-    (line) => {
-      expect(() => watchEvent(line, "watch secrets")).toThrow(
-        "cannot watch secrets: the API server sent something that is not a watch event",
-      );
-    },
-  );
+  const NO_EVENT = "has a line that is not a watch event";
+  const inObject = (problem: string) => `has a watch event whose object ${problem}`;
+  it.each([
+    ["{", "is not JSON"],
+    ['"x"', NO_EVENT],
+    ["null", NO_EVENT],
+    ["[]", NO_EVENT],
+    ['{"type":"ADDED"}', inObject("is not an object")],
+    ['{"type":"NEW","object":{}}', NO_EVENT],
+    ['{"type":"ADDED","object":null}', inObject("is not an object")],
+    ['{"type":"ADDED","object":{}}', inObject("has no metadata")],
+    ['{"type":"MODIFIED","object":{"metadata":{"name":7}}}', inObject("has no metadata.name")],
+    [
+      '{"type":"DELETED","object":{"metadata":{"name":"a"}}}',
+      inObject("has no metadata.resourceVersion that is a number"),
+    ],
+    ['{"type":"ADDED","object":{"kind":"Secret"}}', inObject("is not of kind IPPool")],
+    ['{"type":"BOOKMARK","object":{"metadata":{}}}', inObject("has no metadata.resourceVersion that is a number")],
+    ['{"type":"BOOKMARK"}', inObject("has no metadata.resourceVersion that is a number")],
+    ['{"type":"ERROR","object":{"code":410}}', "has an ERROR event without a Status"],
+    ['{"type":"ERROR","object":{"kind":"Status","message":7}}', "has an ERROR event without a Status"],
+  ])("F8: %s ends the watch in an error that names it", (line, problem) => {
+    const from = "cannot watch ippools: the answer from https://10.0.0.1:6443";
+    const start = `${from} ${problem}: GET ${PATH} gave `;
+    expect(() => readLine(line)).toThrow(
+      expect.objectContaining({ code: "ServerError", message: expect.stringContaining(start) }),
+    );
+  });
+
+  it("quotes no more of a line than its first bytes", () => {
+    const line = JSON.stringify({ type: "ADDED", object: { kind: "Secret", data: { password: "x".repeat(60) } } });
+    expect(() => readLine(line)).toThrow(/"password"…$/);
+  });
 });

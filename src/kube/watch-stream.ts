@@ -1,10 +1,10 @@
 /** The body of a watch, taken apart: bytes to lines to events. Nothing is dropped in silence: what cannot be read ends the watch. */
 import type { KubeObject } from "../api/meta.ts";
+import { isRecord, itemProblem, parsedAnswer, type Question, revisionProblem } from "./answers.ts";
 import { LineSplitter, LineTooLong } from "./bounded.ts";
-import { changeTooLargeError, type Status, statusError } from "./errors.ts";
-import { parseJson } from "./json.ts";
+import { changeTooLargeError, isStatus, type Status, statusError } from "./errors.ts";
 import { LARGEST_OBJECT } from "./limits.ts";
-import { KubeError, type KubeWatchEvent } from "./types.ts";
+import { KubeError, type KubeWatchEvent, type ResourceType } from "./types.ts";
 
 /** What is watched, and of which server: for messages. */
 export interface WatchSource {
@@ -31,43 +31,41 @@ export async function* splitLines(chunks: AsyncIterable<Uint8Array>, source: Wat
   }
 }
 
-interface WireEvent {
-  readonly type: string;
-  readonly object: KubeObject;
-}
+type WireEvent =
+  | { readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK"; readonly object: KubeObject }
+  | { readonly type: "ERROR"; readonly object: Status };
 
 /**
  * Reads one line of a watch.
  * @throws KubeError Expired for a 410, another for any other ERROR event, ServerError for what cannot be read
  */
-export function watchEvent<T extends KubeObject>(line: string, action: string): KubeWatchEvent<T> {
-  const { type, object } = parseLine(line, action);
+export function watchEvent<T extends KubeObject>(
+  line: string,
+  question: Question,
+  resource: ResourceType,
+): KubeWatchEvent<T> {
+  const event = parsedAnswer(question, line, (value) => eventProblem(value, resource)) as WireEvent;
+  const { type, object } = event;
+  if (type === "ERROR") throw statusError(question.action, object, object.code ?? 500);
+  if (type === "BOOKMARK") return { type, resourceVersion: object.metadata.resourceVersion! };
+  return { type, object: object as T };
+}
+
+function eventProblem(event: unknown, resource: ResourceType): string | undefined {
+  if (!isRecord(event)) return "has a line that is not a watch event";
+  const { type, object } = event;
   switch (type) {
     case "ADDED":
     case "MODIFIED":
     case "DELETED":
-      return { type, object: object as T };
+      return inObject(itemProblem(object, resource) ?? revisionProblem(object));
     case "BOOKMARK":
-      return { type, resourceVersion: object.metadata.resourceVersion! };
-    case "ERROR": {
-      const status = object as Status;
-      throw statusError(action, status, status.code ?? 500);
-    }
+      return inObject(revisionProblem(object));
+    case "ERROR":
+      return isStatus(object) ? undefined : "has an ERROR event without a Status";
     default:
-      throw unreadable(action);
+      return "has a line that is not a watch event";
   }
 }
 
-function parseLine(line: string, action: string): WireEvent {
-  try {
-    const event = parseJson(line) as WireEvent;
-    if (typeof event.type === "string" && typeof event.object === "object" && event.object !== null) return event;
-  } catch {
-    // The line is not quoted: it may hold a Secret.
-  }
-  throw unreadable(action);
-}
-
-function unreadable(action: string): KubeError {
-  return new KubeError("ServerError", `cannot ${action}: the API server sent something that is not a watch event`);
-}
+const inObject = (problem: string | undefined) => problem && `has a watch event whose object ${problem}`;

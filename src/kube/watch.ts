@@ -21,11 +21,11 @@ export async function* watchCollection<T extends KubeObject>(
   const action = actionText("watch", type);
   const idle = idleLimit(action, options.idleTimeoutMs ?? IDLE_LIMIT_MS);
   const signal = AbortSignal.any([options.signal, idle.signal]);
+  const question = { action, method: "GET", path: watchPath(type, options), server: transport.server } as const;
   const headers = { accept: options.metadataOnly ? METADATA : "application/json" };
   try {
-    const body = await transport.stream({ method: "GET", path: watchPath(type, options), action, headers, signal });
-    for await (const line of splitLines(idle.watched(body), { action, server: transport.server }))
-      yield watchEvent<T>(line, action);
+    const body = await transport.stream({ ...question, headers, signal });
+    for await (const line of splitLines(idle.watched(body), question)) yield watchEvent<T>(line, question, type);
   } catch (error) {
     signal.throwIfAborted();
     throw isKubeError(error) ? error : connectionError(action, transport.server, error, false);

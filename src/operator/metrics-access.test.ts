@@ -6,15 +6,23 @@ import { createMetricsAccess } from "./metrics-access.ts";
 
 const GOOD = "good-token";
 const STRANGER = "strangers-token";
+const ODD = "token-of-an-odd-answer";
 const user = { username: "prometheus", uid: "u", groups: ["g"], extra: { k: ["v"] } };
 
 /** An API server that knows two tokens, one of whose users may read; `failing` is what it throws instead. */
 function setUp() {
   const asked: KubeObject[] = [];
-  const world = { failing: undefined as Error | undefined, slowMs: 0, asked, lines: [] as string[] };
+  const world = {
+    failing: undefined as Error | undefined,
+    slowMs: 0,
+    odd: undefined as unknown,
+    asked,
+    lines: [] as string[],
+  };
   const answer = ({ kind, spec }: KubeObject) => {
     if (kind === "SubjectAccessReview") return { allowed: (spec as { user: string }).user === "prometheus" };
     const { token } = spec as { token: string };
+    if (token === ODD) return world.odd;
     if (token.startsWith(GOOD)) return { authenticated: true, user };
     return token === STRANGER ? { authenticated: true, user: { username: "stranger" } } : { error: "unknown" };
   };
@@ -41,6 +49,19 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe("the answers", () => {
+  test.each([
+    [undefined, "status: Invalid input: expected object, received undefined"],
+    ["yes", "status: Invalid input: expected object, received string"],
+    [{ authenticated: "true" }, "status.authenticated: Invalid input: expected boolean, received string"],
+    [{ authenticated: true, user: null }, "status.user: Invalid input: expected object, received null"],
+    [{ authenticated: true, user: { ...user, groups: "g" } }, "status.user.groups: Invalid input"],
+  ])("a review answered with the status %j is a failure that is named", async (odd, problem) => {
+    const { world, statusOf } = setUp();
+    world.odd = odd;
+    expect(await statusOf(ODD)).toBe(503);
+    expect(world.lines.join()).toContain(`the API server answered a TokenReview wrongly: ${problem}`);
+  });
+
   test("a user who may get /metrics is admitted, and asked about as the API server knows it", async () => {
     const { admit, world } = setUp();
     expect(await advanced(admit(`bearer ${GOOD}`))).toBeUndefined();

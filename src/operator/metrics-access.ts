@@ -2,9 +2,10 @@
 import { createHash } from "node:crypto";
 import { hostname } from "node:os";
 import type { Logger } from "pino";
+import { z } from "zod";
 import type { KubeObject } from "../api/meta.ts";
 import { escapeLine } from "../escape.ts";
-import { isKubeError, type KubeClient, type ResourceType } from "../kube/types.ts";
+import { isKubeError, type KubeClient, KubeError, type ResourceType } from "../kube/types.ts";
 import { FairQueue } from "./fair-queue.ts";
 import { errorText } from "./log.ts";
 import type { MakeServer, Reply } from "./probes.ts";
@@ -153,23 +154,25 @@ function remedy(error: unknown): string {
   return isKubeError(error, "Forbidden") ? " Apply the operator's role: kubectl apply -f rbac/operator.yaml" : "";
 }
 
-interface User {
-  readonly username?: string;
-  readonly uid?: string;
-  readonly groups?: readonly string[];
-  readonly extra?: Readonly<Record<string, readonly string[]>>;
-}
+const user = z.object({
+  username: z.string().optional(),
+  uid: z.string().optional(),
+  groups: z.array(z.string()).optional(),
+  extra: z.record(z.string(), z.array(z.string())).optional(),
+});
+const tokenStatus = z.object({ authenticated: z.boolean().optional(), user: user.optional() });
+const accessStatus = z.object({ allowed: z.boolean() });
 
 async function reviewToken(client: MetricsAccessOptions["client"], token: string): Promise<Reply | undefined> {
-  const { authenticated, user } = await ask<{ authenticated?: boolean; user?: User }>(client, TOKEN_REVIEW, { token });
+  const { authenticated, user } = await ask(client, TOKEN_REVIEW, tokenStatus, { token });
   if (authenticated !== true || user === undefined) {
     return unauthorized("The API server does not accept this token. Send a current one of this cluster.");
   }
   const { username = "", uid, groups, extra } = user;
   const nonResourceAttributes = { path: "/metrics", verb: "get" };
   const spec = { user: username, uid, groups, extra, nonResourceAttributes };
-  const { allowed } = await ask<{ allowed?: boolean }>(client, SUBJECT_ACCESS_REVIEW, spec);
-  if (allowed === true) return undefined;
+  const { allowed } = await ask(client, SUBJECT_ACCESS_REVIEW, accessStatus, spec);
+  if (allowed) return undefined;
   return line(
     403,
     `${username} may not read /metrics. Bind a ClusterRole to it with verb get on nonResourceURL /metrics.`,
@@ -193,11 +196,16 @@ const SUBJECT_ACCESS_REVIEW: ResourceType = {
 async function ask<Status>(
   client: MetricsAccessOptions["client"],
   type: ResourceType,
+  schema: z.ZodType<Status>,
   spec: unknown,
-): Promise<Partial<Status>> {
+): Promise<Status> {
   const review = { apiVersion: `${type.group}/${type.version}`, kind: type.kind, metadata: { name: "" }, spec };
   const answer = await client.create<KubeObject>(type, review, { timeoutMs: ASK_TIMEOUT_MS });
-  return (answer.status ?? {}) as Partial<Status>;
+  const { data, error } = schema.safeParse(answer.status);
+  if (data !== undefined) return data;
+  const { path = [], message = "" } = error?.issues[0] ?? {};
+  const field = ["status", ...path].join(".");
+  throw new KubeError("ServerError", `the API server answered a ${type.kind} wrongly: ${field}: ${message}`);
 }
 
 function unauthorized(text: string): Reply {

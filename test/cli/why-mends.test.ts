@@ -35,7 +35,11 @@ describe("the command that is told mends it", () => {
   });
 
   it("a selector that cannot be read is edited where it stands", async () => {
-    const here = await made({}, pool("broken", "10.1.0.0/29", { blockSize: 30, nodeSelector: "all(" }));
+    const broken = pool("broken", "10.1.0.0/29", { blockSize: 30, nodeSelector: "all(" });
+    const beside = await (await made({}, broken)).snapshot({ datastore: "crd.projectcalico.org/v1" });
+    expect((await answer(beside)).causes, "the other pool gives addresses").toEqual([]);
+    const here = situation();
+    await here.store.create(broken);
     const snapshot = await here.snapshot({ datastore: "crd.projectcalico.org/v1" });
     const { causes } = await answer(snapshot);
     expect(causes).toMatchObject([

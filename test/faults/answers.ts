@@ -5,6 +5,8 @@ export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** The connection is reset after the body, although more was announced. */
+  readonly isCut?: boolean;
 }
 
 export interface AnswerOptions {

@@ -6,6 +6,7 @@ import { type LoggedRequest, type Match, matches } from "./requests.ts";
 export type Fault =
   | { readonly kind: "wait"; readonly run: () => Promise<void> }
   | { readonly kind: "answer"; readonly answer: Answer }
+  | { readonly kind: "alter"; readonly alter: (answer: Answer) => Answer }
   | { readonly kind: "reset"; readonly afterUpstream: boolean };
 
 interface Rule {
@@ -26,11 +27,14 @@ export interface FaultScript {
   reset(match: Match, times: number, options?: { readonly afterUpstream?: boolean }): void;
   /** 410 for a watch: as HTTP status, or as an ERROR event inside a 200 answer. */
   expireWatch(match: Match, times: number, options: { readonly inStream: boolean }): void;
+  /** Asks for each request which fault it meets, until `clear()`; undefined: the scripted ones, if any. */
+  meet(choose: (request: LoggedRequest) => Fault | undefined): void;
 }
 
 /** The script and its reader: `take` yields what this request meets and counts it. */
 export function createScript(): FaultScript & { take(request: LoggedRequest): Fault[]; clear(): void } {
   let rules: Rule[] = [];
+  let chosen: (request: LoggedRequest) => Fault | undefined = () => undefined;
   const add = (match: Match, times: number, fault: Fault) => {
     rules.push({ match, fault, left: times });
   };
@@ -41,13 +45,19 @@ export function createScript(): FaultScript & { take(request: LoggedRequest): Fa
     reset: (match, times, { afterUpstream = false } = {}) => add(match, times, { kind: "reset", afterUpstream }),
     expireWatch: (match, times, { inStream }) =>
       add({ ...match, watch: true }, times, { kind: "answer", answer: inStream ? expiredEvent : expiredAnswer }),
+    meet: (choose) => {
+      chosen = choose;
+    },
     take(request) {
+      const fault = chosen(request);
+      if (fault) return [fault];
       const taken = untilDecided(rules.filter(({ match, left }) => left > 0 && matches(match, request)));
       for (const rule of taken) rule.left -= 1;
       return taken.map(({ fault }) => fault);
     },
     clear() {
       rules = [];
+      chosen = () => undefined;
     },
   };
 }

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { type ControlPlane, startControlPlane } from "../control-plane/control-plane.ts";
 import { expectPlain, PORTABLE } from "../escapes/evil.ts";
 import { IPAMCTL, OPERATOR, run } from "../escapes/process.ts";
-import { type FaultProxy, startFaultProxy } from "../faults/proxy.ts";
+import { type FaultProxy, type LoggedRequest, startFaultProxy } from "../faults/proxy.ts";
 import { comesToRest } from "../faults/quiet.ts";
 import { calicoInstallationCrd } from "../installation/fixtures.ts";
 import { ALONE, edit, eventually, FAST, readyMessage, readyReason, storedCooldown } from "./cluster.ts";
@@ -41,13 +41,15 @@ async function followsAnEdit(): Promise<void> {
 
 const installations = { path: "ipaminstallations" };
 
+const isLook = ({ query }: LoggedRequest) => query.get("fieldSelector")?.startsWith("metadata.name=") ?? false;
+
 test("idle, it renews its watches, each after a look at revisions, and asks nothing else", async () => {
-  await comesToRest(proxy);
+  await comesToRest(proxy, isLook);
   const before = proxy.requests.length;
   await new Promise((resolve) => setTimeout(resolve, 8000));
   const idle = proxy.requests.slice(before);
   expect(idle.filter(({ watch }) => watch).length, "watches are renewed after 3 s").toBeGreaterThan(0);
-  const others = idle.filter(({ watch, query }) => !watch && !query.get("fieldSelector")?.startsWith("metadata.name="));
+  const others = idle.filter((request) => !request.watch && !isLook(request));
   expect(others.map(({ method, path }) => `${method} ${path}`)).toEqual([]);
 });
 
@@ -90,6 +92,16 @@ test("403 that becomes 200", async () => {
   await new Promise((resolve) => setTimeout(resolve, 1000));
   proxy.clear();
   await eventually(() => storedCooldown(cluster)).toBe(cooldown);
+});
+
+test("a definition that could not be read is asked for again", async () => {
+  const name = "ipamconfigurations.projectcalico.org";
+  const definition = { method: "GET", path: new RegExp(`/customresourcedefinitions/${name}$`) };
+  proxy.fail(definition, { status: 500, times: 6 });
+  await cluster.kubectlOk(["annotate", "--overwrite", `crd/${name}`, "seen=again"]);
+  await eventually(() => proxy.requestsMatching(definition).at(-1)?.status).toBe(500);
+  await eventually(() => proxy.requestsMatching(definition).at(-1)?.status).toBe(200);
+  await followsAnEdit();
 });
 
 test("a connection lost before and after the write arrived", async () => {

@@ -54,7 +54,7 @@ export interface WorldOptions extends Partial<Omit<IpamOptions, "datastore" | "c
 /** A cluster: store, library, clock, and what went through the store. */
 export interface World extends AsyncDisposable {
   readonly store: Datastore;
-  readonly ipam: Ipam;
+  ipam: Ipam;
   readonly calls: StoreCall[];
   readonly warnings: string[];
   /** Labels per node; tests change them. */

@@ -1,4 +1,5 @@
 /** From objects of the cluster to what a snapshot keeps of them. Pure, and lean: of a pod's kilobytes a few dozen bytes. */
+import { z } from "zod";
 import type { KubeObject } from "../../api/meta.ts";
 import { nodeLabels } from "../../ipam/nodes.ts";
 import {
@@ -13,21 +14,22 @@ import {
   type VmFacts,
 } from "../../judgement/facts.ts";
 import { canonicalAddress } from "../../net/address.ts";
+import { fieldsOf, flag, text } from "./fields.ts";
 import { namedAddresses, namedPools, podAddresses } from "./pod-addresses.ts";
 
 type Texts = Readonly<Record<string, string>>;
-type NodeStatus = {
-  readonly capacity?: { readonly pods?: unknown };
-  readonly nodeInfo?: { readonly operatingSystem?: string };
-  readonly conditions?: readonly { readonly type?: string; readonly status?: string }[];
-};
+const nodeStatus = z.object({
+  capacity: z.object({ pods: z.unknown() }).nullish(),
+  nodeInfo: z.object({ operatingSystem: text }).nullish(),
+  conditions: z.array(z.object({ type: text, status: text })).nullish(),
+});
 
 /** @throws IpamError where the node's labels cannot be read */
 export function nodeFacts(node: KubeObject): NodeFacts {
   const { name, labels = {}, annotations = {} } = node.metadata;
-  const { capacity, nodeInfo, conditions = [] } = (node.status ?? {}) as NodeStatus;
+  const { capacity, nodeInfo, conditions } = fieldsOf("status", node.status, nodeStatus);
   const pods = Number(capacity?.pods ?? Number.NaN);
-  const ready = conditions.find(({ type }) => type === "Ready");
+  const ready = conditions?.find(({ type }) => type === "Ready");
   return {
     name,
     labels: nodeLabels(node),
@@ -51,7 +53,8 @@ export function namespaceFacts({ metadata }: KubeObject): NamespaceFacts {
   return { name: metadata.name, labels: metadata.labels ?? {}, ...(askedPools && { askedPools }) };
 }
 
-type PodSpec = { readonly nodeName?: string; readonly hostNetwork?: boolean };
+const podSpec = z.object({ nodeName: text, hostNetwork: flag });
+const podStatus = z.object({ phase: text });
 
 export function podFacts(pod: KubeObject): PodFacts {
   const {
@@ -63,15 +66,15 @@ export function podFacts(pod: KubeObject): PodFacts {
     labels,
     annotations,
   } = pod.metadata;
-  const { nodeName, hostNetwork } = (pod.spec ?? {}) as PodSpec;
-  const { phase = "Unknown" } = (pod.status ?? {}) as { readonly phase?: string };
+  const { nodeName, hostNetwork } = fieldsOf("spec", pod.spec, podSpec);
+  const { phase } = fieldsOf("status", pod.status, podStatus);
   const vm = labels?.["vm.kubevirt.io/name"];
   const [askedPools, askedAddresses] = [namedPools(annotations), namedAddresses(annotations)];
   return {
     namespace,
     name,
     uid,
-    phase,
+    phase: phase ?? "Unknown",
     createdAt: creationTimestamp,
     addresses: hostNetwork ? [] : podAddresses(pod),
     ...(nodeName && { node: nodeName }),
@@ -90,64 +93,73 @@ export function vmFacts({ metadata: { namespace = "", name } }: KubeObject): VmF
 
 const ASKS_CALICO = ["projectcalico.org/ipv4pools", "projectcalico.org/ipv6pools", "projectcalico.org/loadBalancerIPs"];
 
+const serviceSpec = z.object({ type: text, loadBalancerClass: text });
+const serviceStatus = z.object({
+  loadBalancer: z.object({ ingress: z.array(z.object({ ip: text })).nullish() }).nullish(),
+});
+
 /** Undefined for a Service of another type. */
 export function serviceFacts({ metadata, spec, status }: KubeObject): ServiceFacts | undefined {
-  const { type, loadBalancerClass } = (spec ?? {}) as { readonly type?: string; readonly loadBalancerClass?: string };
+  const { type, loadBalancerClass } = fieldsOf("spec", spec, serviceSpec);
   if (type !== "LoadBalancer") return undefined;
-  const { loadBalancer } = (status ?? {}) as { readonly loadBalancer?: { readonly ingress?: { ip?: string }[] } };
+  const { loadBalancer } = fieldsOf("status", status, serviceStatus);
   const { namespace = "", name, uid = "", annotations = {} } = metadata;
   return {
     namespace,
     name,
     uid,
-    addresses: (loadBalancer?.ingress ?? []).flatMap(({ ip = "" }) => canonicalAddress(ip) ?? []),
+    addresses: (loadBalancer?.ingress ?? []).flatMap(({ ip }) => canonicalAddress(ip ?? "") ?? []),
     ...(loadBalancerClass && { loadBalancerClass }),
     ...(ASKS_CALICO.some((key) => annotations[key] !== undefined) && { asksCalico: true }),
   };
 }
 
-type ClusterInformationSpec = {
-  readonly clusterGUID?: string;
-  readonly clusterType?: string;
-  readonly calicoVersion?: string;
-  readonly datastoreReady?: boolean;
-};
+const informationSpec = z.object({ clusterGUID: text, clusterType: text, calicoVersion: text, datastoreReady: flag });
 
 export function clusterInformationFacts({ metadata, spec }: KubeObject): ClusterInformationFacts {
-  const {
-    clusterGUID = "",
-    clusterType = "",
-    calicoVersion = "",
-    datastoreReady,
-  } = (spec ?? {}) as ClusterInformationSpec;
-  const { resourceVersion = "" } = metadata;
-  return { guid: clusterGUID, type: clusterType, calicoVersion, ready: datastoreReady !== false, resourceVersion };
+  const { clusterGUID, clusterType, calicoVersion, datastoreReady } = fieldsOf("spec", spec, informationSpec);
+  return {
+    guid: clusterGUID ?? "",
+    type: clusterType ?? "",
+    calicoVersion: calicoVersion ?? "",
+    ready: datastoreReady !== false,
+    resourceVersion: metadata.resourceVersion ?? "",
+  };
 }
 
+const controllersSpec = z.object({
+  controllers: z.object({ loadBalancer: z.object({ assignIPs: text }).nullish() }).nullish(),
+});
+
 export function controllersFacts({ spec }: KubeObject): ControllersFacts {
-  const { controllers } = (spec ?? {}) as { readonly controllers?: { loadBalancer?: { assignIPs?: string } | null } };
-  const { loadBalancer } = controllers ?? {};
+  const { loadBalancer } = fieldsOf("spec", spec, controllersSpec).controllers ?? {};
   return loadBalancer ? { assignIPs: loadBalancer.assignIPs ?? "AllServices" } : {};
 }
 
 interface EventObject extends KubeObject {
-  readonly involvedObject?: { readonly kind?: string; readonly namespace?: string; readonly name?: string };
-  readonly message?: string;
-  readonly count?: number;
-  readonly lastTimestamp?: string | null;
-  readonly eventTime?: string | null;
-  readonly series?: { readonly count?: number; readonly lastObservedTime?: string };
+  readonly involvedObject?: unknown;
+  readonly series?: unknown;
+  readonly message?: unknown;
+  readonly count?: unknown;
+  readonly lastTimestamp?: unknown;
+  readonly eventTime?: unknown;
 }
+const number = z.number().nullish();
+const involvedObject = z.object({ kind: text, namespace: text, name: text });
+const eventSeries = z.object({ count: number, lastObservedTime: text });
+const eventText = z.object({ message: text, count: number, lastTimestamp: text, eventTime: text });
 
 /** Undefined for an event about something else than a pod. */
 export function eventFacts(event: EventObject): EventFacts | undefined {
-  const { involvedObject = {}, message = "", series, count, lastTimestamp, eventTime, metadata } = event;
-  if (involvedObject.kind !== "Pod") return undefined;
+  const { kind, namespace, name } = fieldsOf("involvedObject", event.involvedObject, involvedObject);
+  if (kind !== "Pod") return undefined;
+  const series = fieldsOf("series", event.series, eventSeries);
+  const { message, count, lastTimestamp, eventTime } = fieldsOf("event", event, eventText);
   return {
-    namespace: involvedObject.namespace ?? "",
-    pod: involvedObject.name ?? "",
-    message,
-    count: series?.count ?? count ?? 1,
-    lastSeen: series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? "",
+    namespace: namespace ?? "",
+    pod: name ?? "",
+    message: message ?? "",
+    count: series.count ?? count ?? 1,
+    lastSeen: series.lastObservedTime ?? lastTimestamp ?? eventTime ?? event.metadata.creationTimestamp ?? "",
   };
 }

@@ -1,9 +1,11 @@
 /** Which addresses a pod has, from the three places that may say so. */
+import { z } from "zod";
 import type { KubeObject } from "../../api/meta.ts";
 import { canonicalAddress } from "../../net/address.ts";
+import { fieldsOf, text } from "./fields.ts";
 
 type Texts = Readonly<Record<string, string>>;
-type PodStatus = { readonly podIP?: string; readonly podIPs?: readonly { readonly ip?: string }[] };
+const podStatus = z.object({ podIP: text, podIPs: z.array(z.object({ ip: text })).nullish() });
 
 /** Written by Calico's CNI plugin; emptied when it has released the pod's addresses, which the status does not show. */
 const CALICO_ADDRESSES = "cni.projectcalico.org/podIPs";
@@ -16,10 +18,10 @@ export function podAddresses({ metadata, status }: KubeObject): string[] {
   const { annotations = {} } = metadata;
   const calico = annotations[CALICO_ADDRESSES] ?? annotations[CALICO_ADDRESS];
   if (calico === "") return [];
-  const { podIP = "", podIPs = [] } = (status ?? {}) as PodStatus;
+  const { podIP, podIPs } = fieldsOf("status", status, podStatus);
   const texts = [
     podIP,
-    ...podIPs.map(({ ip = "" }) => ip),
+    ...(podIPs ?? []).map(({ ip }) => ip),
     ...(calico ?? "").split(",").map((cidr) => cidr.trim().split("/", 1)[0] ?? ""),
     ...networkAddresses(annotations),
   ];

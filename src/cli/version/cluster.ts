@@ -2,6 +2,7 @@
 import type { KubeObject } from "../../api/meta.ts";
 import { resources } from "../../api/resources.ts";
 import { apiGroups, type Flavour } from "../../datastore/flavours.ts";
+import { serverVersion } from "../../kube/discovery.ts";
 import { isKubeError, type KubeClient } from "../../kube/types.ts";
 import { openCluster } from "../cluster.ts";
 import type { ClusterPlace } from "../place.ts";
@@ -13,16 +14,16 @@ import { skewOf } from "./skew.ts";
 export async function clusterVersions(place: ClusterPlace, session: Session): Promise<ClusterVersions> {
   const { client, flavour, chosenBy } = await openCluster(place, session);
   try {
-    const { gitVersion } = (await client.getRaw("/version", session)) as { readonly gitVersion: string };
+    const kubernetes = await serverVersion(client, session);
     const openApi = await unlessRefused(client.getRaw(`/openapi/v3/apis/${apiGroups[flavour]}`, session));
     const calico = await calicoVersion(client, flavour, session);
     return {
       server: client.server,
-      kubernetes: gitVersion,
+      kubernetes,
       apiGroup: apiGroups[flavour],
       chosenBy,
       ...(calico && { calico }),
-      skew: skewOf(gitVersion, flavour, openApi),
+      skew: skewOf(kubernetes, flavour, openApi),
     };
   } finally {
     await client.close();

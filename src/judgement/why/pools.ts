@@ -2,7 +2,7 @@
 import { isIpamError } from "../../ipam/errors.ts";
 import { choosePools } from "../../ipam/pool-choice.ts";
 import { isCalled, isEnabled, type Pool } from "../../ipam/pools.ts";
-import { selectsNamespace, selectsNode } from "../../ipam/selection.ts";
+import { selectorProblem, selectsNamespace, selectsNode } from "../../ipam/selection.ts";
 import type { IpVersion } from "../../net/address.ts";
 import type { Inventory } from "../inventory.ts";
 import { editCommand, enableCommand } from "../mend.ts";
@@ -74,7 +74,7 @@ const isMissing = (requested: readonly string[], enabled: readonly Pool[]) =>
 function commandFor(code: CauseCode, inventory: Inventory, asking: Asking, version: IpVersion): string {
   const { pools, snapshot } = inventory;
   const { host, namespace } = asking;
-  const isBroken = (pool: Pool) => pool.cidr.version === version && isUnreadable(pool);
+  const isBroken = (pool: Pool) => pool.cidr.version === version && selectorProblem(pool.source) !== undefined;
   const unreadable = code === "UnreadableSelector" ? pools.find(isBroken) : undefined;
   if (unreadable) return editCommand({ kind: "IPPool", name: unreadable.name }, snapshot);
   const disabled =
@@ -95,16 +95,4 @@ function disabledPool(inventory: Inventory, asking: Asking, version: IpVersion):
     const isForPods = cidr.version === version && allowedUses.includes("Workload");
     return isWanted && isForPods && source.spec.disabled === true && isEnabled(enabled);
   });
-}
-
-function isUnreadable({ source }: Pool): boolean {
-  const unlabelled = { metadata: { labels: {} } };
-  try {
-    selectsNode(source, unlabelled);
-    selectsNamespace(source, unlabelled);
-    return false;
-  } catch (error) {
-    if (isIpamError(error, "MalformedObject")) return true;
-    throw error;
-  }
 }

@@ -3,7 +3,7 @@
 import type { IPReservation } from "../../api/v3.ts";
 import { disabledBecause, type Pool } from "../../ipam/pools.ts";
 import { numReservedIPsInCIDR } from "../../ipam/reserved.ts";
-import { selectsNode } from "../../ipam/selection.ts";
+import { selectorProblem, selectsNode } from "../../ipam/selection.ts";
 import { utilizationOf } from "../../ipam/utilization.ts";
 import type { Inventory } from "../inventory.ts";
 import { soundBlocks } from "../inventory.ts";
@@ -183,7 +183,11 @@ function reserved({ inventory, room }: Short, atCap: boolean): Found | undefined
 function elsewhere({ inventory, asking, version, room }: Short): Found[] {
   const { node } = labelled(inventory, asking);
   const others = inventory.pools.filter(
-    (pool) => pool.cidr.version === version && !room.usable.includes(pool) && !disabledBecause(pool),
+    (pool) =>
+      pool.cidr.version === version &&
+      !room.usable.includes(pool) &&
+      !disabledBecause(pool) &&
+      !selectorProblem(pool.source),
   );
   if (asking.askedPools || others.length === 0) return [];
   const names = others.filter(({ source }) => !selectsNode(source, node)).map(({ name }) => name);

@@ -83,3 +83,11 @@ describe("served fields", () => {
     expect(servedAttributes(definition(spec), "v1")).toBeUndefined();
   });
 });
+
+test.each([undefined, null, "x", { versions: {} }, { versions: [null, { name: "v3", schema: null }] }])(
+  "a definition with the spec %j tells of no field",
+  (spec) => {
+    const definition = object("CustomResourceDefinition", { spec });
+    expect([servedFields(definition, "v3"), servedAttributes(definition, "v3")]).toEqual([undefined, undefined]);
+  },
+);

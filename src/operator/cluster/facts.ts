@@ -1,6 +1,7 @@
 /** From objects of the cluster to what the reconciler must know of them. Pure. */
 import type { NodeFacts } from "../../../reconcilers/installation/surroundings.ts";
 import type { KubeObject } from "../../api/meta.ts";
+import { isRecord } from "../../kube/answers.ts";
 
 interface NodeStatus {
   readonly capacity?: { readonly pods?: unknown };
@@ -37,15 +38,6 @@ export function datastoreLocked(clusterInformation: KubeObject | undefined): boo
   return (clusterInformation?.spec as { datastoreReady?: unknown } | undefined)?.datastoreReady === false;
 }
 
-interface JsonSchema {
-  readonly items?: JsonSchema;
-  readonly properties?: Readonly<Record<string, JsonSchema>>;
-  readonly "x-kubernetes-preserve-unknown-fields"?: boolean;
-}
-interface DefinitionSpec {
-  readonly versions?: readonly { readonly name: string; readonly schema?: { readonly openAPIV3Schema?: JsonSchema } }[];
-}
-
 /** Fields of `spec` that a definition's version keeps; undefined where it keeps anything, or cannot be seen. */
 export function servedFields(definition: KubeObject, version: string): ReadonlySet<string> | undefined {
   return fieldsOf(specOf(definition, version));
@@ -54,15 +46,22 @@ export function servedFields(definition: KubeObject, version: string): ReadonlyS
 /** The same of `spec.attributes[]`, the entries of a block. */
 export function servedAttributes(definition: KubeObject, version: string): ReadonlySet<string> | undefined {
   const spec = specOf(definition, version);
-  return fieldsOf(spec) && fieldsOf(spec?.properties?.["attributes"]?.items);
+  return fieldsOf(spec) && fieldsOf(partOf(partOf(partOf(spec, "properties"), "attributes"), "items"));
 }
 
-function specOf(definition: KubeObject, version: string): JsonSchema | undefined {
-  const { versions } = (definition.spec ?? {}) as DefinitionSpec;
-  return versions?.find(({ name }) => name === version)?.schema?.openAPIV3Schema?.properties?.["spec"];
+type Schema = Readonly<Record<string, unknown>>;
+
+/** A part of what comes from outside: empty where it is not an object. */
+const partOf = (value: unknown, field: string) => Object((Object(value) as Schema)[field]) as Schema;
+
+function specOf({ spec }: KubeObject, version: string): Schema {
+  const { versions } = Object(spec) as { readonly versions?: unknown };
+  const served = Array.isArray(versions) ? versions.find((each) => Object(each).name === version) : undefined;
+  return partOf(partOf(partOf(served, "schema")["openAPIV3Schema"], "properties"), "spec");
 }
 
-function fieldsOf(schema: JsonSchema | undefined): ReadonlySet<string> | undefined {
-  if (schema?.properties === undefined || schema["x-kubernetes-preserve-unknown-fields"]) return undefined;
-  return new Set(Object.keys(schema.properties));
+function fieldsOf(schema: Schema): ReadonlySet<string> | undefined {
+  const { properties } = schema;
+  if (!isRecord(properties) || schema["x-kubernetes-preserve-unknown-fields"]) return undefined;
+  return new Set(Object.keys(properties));
 }

@@ -4,7 +4,7 @@ import type { KubeObject } from "../../api/meta.ts";
 import { resources } from "../../api/resources.ts";
 import type { IPPool } from "../../api/v3.ts";
 import type { ApiGroupChoice } from "../../datastore/api-group.ts";
-import type { KubeClient } from "../../kube/types.ts";
+import { isKubeError, type KubeClient } from "../../kube/types.ts";
 import { datastoreLocked, servedAttributes, servedFields } from "./facts.ts";
 import { CRD_TYPE, type ServedKinds, type WatchedKind } from "./served-kinds.ts";
 
@@ -40,6 +40,7 @@ export class GroupWatch {
   readonly #pools: WatchedKind<KubeObject>;
   readonly #information: WatchedKind<KubeObject>;
   #fieldsKnown = false;
+  #fieldsAssumed = false;
   #servedFields: ReadonlySet<string> | undefined;
   #servedAttributes: ReadonlySet<string> | undefined;
 
@@ -69,6 +70,11 @@ export class GroupWatch {
     );
   }
 
+  /** A definition could not be read: read the fields again. */
+  get fieldsAssumed(): boolean {
+    return this.#fieldsAssumed;
+  }
+
   get servedFields(): ReadonlySet<string> | undefined {
     return this.#servedFields;
   }
@@ -92,6 +98,7 @@ export class GroupWatch {
   }
 
   async readFields(): Promise<void> {
+    this.#fieldsAssumed = false;
     const [configuration, block] = await Promise.all(SCHEMA_KINDS.map((kind) => this.#readDefinition(kind)));
     if (this.#options.signal.aborted) return;
     const { version } = resources.IPAMConfiguration[this.choice.generation];
@@ -112,7 +119,8 @@ export class GroupWatch {
       if (kinds.definition(name) === undefined) return undefined;
       return await client.get<KubeObject>(CRD_TYPE, name, { signal });
     } catch (error) {
-      if (signal.aborted) return undefined;
+      if (signal.aborted || isKubeError(error, "NotFound")) return undefined; // deleted since it was watched
+      this.#fieldsAssumed = !isKubeError(error, "Forbidden");
       log.warn({ error }, `Cannot read the definition ${name}; all fields are taken to be served`);
       return undefined;
     }

@@ -1,4 +1,5 @@
 /** The API group that holds the data, and what is stored in it. */
+import type { Logger } from "pino";
 import type { KubeObject } from "../../api/meta.ts";
 import type { IPPool } from "../../api/v3.ts";
 import { chooseApiGroup } from "../../datastore/api-group.ts";
@@ -18,11 +19,17 @@ export async function chooseGroup(
   return { generation: flavour, by, chosenBy };
 }
 
-/** A pool as it is stored; one that cannot be read gives no warnings, and hides no other. */
-export function readPool(generation: Generation, stored: KubeObject): IPPool | undefined {
-  try {
-    return codecOf(generation, "IPPool").read(stored);
-  } catch {
-    return undefined;
-  }
+/** Reads pools as they are stored. One that cannot be read is named in the log, once, and hides no other. */
+export function poolReader(log: Logger): (generation: Generation, stored: KubeObject) => IPPool | undefined {
+  const named = new WeakSet<KubeObject>();
+  return (generation, stored) => {
+    try {
+      return codecOf(generation, "IPPool").read(stored);
+    } catch (error) {
+      if (!named.has(stored))
+        log.warn({ error }, `IPPool "${stored.metadata.name}" cannot be read, so its size is not checked`);
+      named.add(stored);
+      return undefined;
+    }
+  };
 }

@@ -24,7 +24,7 @@ import type { ScrapeGuard } from "../metrics-access.ts";
 import type { Place } from "../place.ts";
 import { type OperatorProcess, stopping } from "../process.ts";
 import { endsWithin } from "../shutdown.ts";
-import { chooseGroup, readPool } from "./group.ts";
+import { chooseGroup, poolReader } from "./group.ts";
 import { leaseAdvice, leaseMissing } from "./lease-advice.ts";
 import { loggedEvents } from "./logged-events.ts";
 import { type ClusterWatch, watchCluster } from "./watch.ts";
@@ -161,7 +161,7 @@ function wire({ client, events, subjects, watches, operator }: Wiring): ClusterW
       apiGroup = apiGroups[generation];
       installation.remake();
     },
-    readPool,
+    readPool: poolReader(log),
     onChange: () => {
       if (!watch.settled) return;
       look(SINGLETON_NAME);

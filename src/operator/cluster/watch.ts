@@ -91,7 +91,7 @@ class Watch implements ClusterWatch {
       retryMs,
       onTaskFailure,
       onState: () => this.#stateChanged(),
-      incomplete: () => this.#mustChoose,
+      incomplete: () => this.#mustChoose || this.#assumed().length > 0,
       onRefresh: () => this.#refreshed(),
       onDefinition: (name) => this.#definitionChanged(name),
     });
@@ -199,12 +199,21 @@ class Watch implements ClusterWatch {
   /** What is served was asked again: perhaps the API group can be chosen now, or must be chosen again. */
   async #refreshed(): Promise<void> {
     this.#options.onServed();
+    for (const group of this.#assumed()) {
+      await group.readFields();
+      this.#stateChanged();
+    }
     if (this.#group?.isGone) this.#mustChoose = true;
     if (!this.#mustChoose) return;
     this.#choosing ??= this.#choose().finally(() => {
       this.#choosing = undefined;
     });
     await this.#choosing;
+  }
+
+  /** Groups of which a definition could not be read. */
+  #assumed(): GroupWatch[] {
+    return [this.#group, this.#next].filter((group) => group?.fieldsAssumed === true) as GroupWatch[];
   }
 
   #chooseAgain(): void {

@@ -133,7 +133,7 @@ const ROWS: readonly (readonly [CauseCode, string, Snapshot, Partial<State>?])[]
   [
     "UnreadableSelector",
     "of a pool",
-    cluster({}, [], { pools: [pods(), pool("broken", "10.1.0.0/29", { blockSize: 30, nodeSelector: "all(" })] }),
+    cluster({}, [], { pools: [pool("broken", "10.1.0.0/29", { blockSize: 30, nodeSelector: "all(" })] }),
     { person: edited("broken", { nodeSelector: "all()" }) },
   ],
   [

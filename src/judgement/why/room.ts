@@ -139,10 +139,12 @@ export function firstUnclaimed(
   return undefined;
 }
 
+/** A block of another size than its pool's is never taken over. */
 export function isForTheTaking(block: IPAMBlock, inventory: Inventory, now: Date): boolean {
   const since = block.spec.affinityClaimTime;
   const age = since === undefined ? Number.POSITIVE_INFINITY : now.getTime() - Date.parse(since);
-  return isEmpty(block) && freeIn(inventory, block).length > 0 && age >= EMPTY_BLOCK_MIN_RECLAIM_AGE_MS;
+  const isTakenOver = isEmpty(block) && isBlockOf(inventory.pools, rangeOf(block));
+  return isTakenOver && freeIn(inventory, block).length > 0 && age >= EMPTY_BLOCK_MIN_RECLAIM_AGE_MS;
 }
 
 /** Addresses of the pools that only a reservation keeps from being handed out. */

@@ -78,7 +78,12 @@ async function may(role: Role, one: Permission, namespace = ""): Promise<boolean
     plural: "selfsubjectaccessreviews",
     kind: "SelfSubjectAccessReview",
   };
-  const review = { apiVersion: "authorization.k8s.io/v1", kind: type.kind, metadata: {}, spec: { resourceAttributes } };
+  const review = {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: type.kind,
+    metadata: { name: "" },
+    spec: { resourceAttributes },
+  };
   const answer = await clients.get(role)!.create(type, review as unknown as KubeObject);
   return (answer.status as { allowed: boolean }).allowed;
 }

@@ -44,6 +44,7 @@ export {
   type Malformed,
   type NodeSource,
   type OverlapOptions,
+  type StatusOptions,
   type Stored,
   type WatchOptions,
 } from "./datastore/datastore.ts";

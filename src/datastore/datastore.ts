@@ -26,6 +26,7 @@ export interface CallOptions {
   /** Reads ask the store itself, where a cache would answer with what its watches have delivered. Default false. */
   readonly fresh?: boolean;
 }
+
 /** Over what a status is written. */
 export interface StatusOptions extends CallOptions {
   /**
@@ -34,6 +35,7 @@ export interface StatusOptions extends CallOptions {
    */
   readonly onto?: { readonly status: Installation["status"] };
 }
+
 /** Which objects to list. */
 export interface ListOptions extends CallOptions {
   /** Equality label selector: all must match. */

@@ -18,7 +18,7 @@ it("answers in every form", async () => {
   const show = (format: string) => {
     const args = [join(dist, "ipamctl.mjs"), "show", "-o", format, ...place];
     const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: "utf8", env: {} });
-    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "IPS IN USE counts those that cool down: p4 1\n" });
     return stdout;
   };
   const document = JSON.parse(show("json"));

@@ -8,6 +8,8 @@ const agent = new Agent({ keepAlive: true });
 export interface Endpoint {
   readonly server: string;
   readonly caData: string;
+  /** Each call opens a connection of its own. */
+  readonly ownConnections?: boolean;
 }
 
 export interface ApiResponse {
@@ -17,14 +19,15 @@ export interface ApiResponse {
 
 /** Calls `path` with a bearer token; answers with any status, rejects only when there is no answer. */
 export function apiRequest(
-  { server, caData }: Endpoint,
+  endpoint: Endpoint,
   token: string,
   method: string,
   path: string,
   body?: unknown,
 ): Promise<ApiResponse> {
+  const { server, caData, ownConnections } = endpoint;
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-  const options = { method, headers, ca: caData, agent, timeout: 10_000 };
+  const options = { method, headers, ca: caData, agent: ownConnections ? false : agent, timeout: 10_000 };
   return new Promise((resolve, reject) => {
     const call = request(new URL(path, server), options, (response) => {
       let text = "";
@@ -36,8 +39,7 @@ export function apiRequest(
     call.on("timeout", () => call.destroy(new Error(`no answer from ${server}${path} within 10 s`)));
     call.on("error", (error: NodeJS.ErrnoException) => {
       // A server that was restarted has closed the connections of before.
-      if (call.reusedSocket && error.code === "ECONNRESET")
-        resolve(apiRequest({ server, caData }, token, method, path, body));
+      if (call.reusedSocket && error.code === "ECONNRESET") resolve(apiRequest(endpoint, token, method, path, body));
       else reject(error);
     });
     call.end(body === undefined ? undefined : JSON.stringify(body));

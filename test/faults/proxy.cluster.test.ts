@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 const call = (method: string, path: string, body?: unknown): Promise<ApiResponse> =>
-  apiRequest(proxy, cluster.adminToken, method, path, body);
+  apiRequest({ ...proxy, ownConnections: true }, cluster.adminToken, method, path, body);
 const direct = (method: string, path: string, body?: unknown): Promise<ApiResponse> =>
   apiRequest(cluster, cluster.adminToken, method, path, body);
 const configMap = (name: string, data: Record<string, string> = {}) => ({ metadata: { name }, data });

@@ -120,7 +120,7 @@ export class GroupWatch {
       return await client.get<KubeObject>(CRD_TYPE, name, { signal });
     } catch (error) {
       if (signal.aborted || isKubeError(error, "NotFound")) return undefined; // deleted since it was watched
-      this.#fieldsAssumed = !isKubeError(error, "Forbidden");
+      this.#fieldsAssumed ||= !isKubeError(error, "Forbidden");
       log.warn({ error }, `Cannot read the definition ${name}; all fields are taken to be served`);
       return undefined;
     }

@@ -32,7 +32,7 @@ export interface RecorderOptions {
   readonly bufferSize?: number;
   /** Ends the writing; what waits is dropped. Default: never. */
   readonly signal?: AbortSignal;
-  /** Told of a failure that is not the server's; the writing then goes on. Default: the log. */
+  /** Called with a failure that is not the server's; the writing then goes on. Default: the log. */
   readonly onTaskFailure?: OnTaskFailure;
 }
 

@@ -42,7 +42,7 @@ export interface ElectorOptions {
   /** What a person should do about a failure, to stand in the log beside it. */
   readonly advice?: (error: unknown) => string | undefined;
   readonly random?: () => number;
-  /** Told of a failure of the watch that is not the server's; the watch then goes on. Default: the log. */
+  /** Called with a failure of the watch that is not the server's; the watch then goes on. Default: the log. */
   readonly onTaskFailure?: OnTaskFailure;
 }
 

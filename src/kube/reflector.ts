@@ -46,7 +46,7 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly healthyAfterMs?: number;
   /** Default 0.8 s doubling to 30 s. */
   readonly backoff?: BackoffOptions;
-  /** Told of a failure that is not the server's; the reflector then goes on. Default: the log. */
+  /** Called with a failure that is not the server's; the reflector then goes on. Default: the log. */
   readonly onTaskFailure?: OnTaskFailure | undefined;
 }
 

@@ -79,7 +79,7 @@ function keptLine({ kind, name, addresses }: SyncEvent & { type: "kept" }): stri
   const some = addresses === 1 ? "1 of its addresses is" : `${addresses} of its addresses are`;
   return (
     `${kind} ${name} is in no file any more. ${some} in use, so it is kept, and deleted once none is. ` +
-    "New addresses still come from it: to stop that, put it back into a file with disabled: true."
+    "New addresses still come from it: to stop that, add it to a file again, with disabled: true."
   );
 }
 

@@ -22,7 +22,7 @@ export interface ManagerOptions {
   /** Delays of keys that failed; client-go's when absent. */
   readonly queue?: Pick<QueueOptions, "baseMs" | "maxMs">;
   readonly random?: () => number;
-  /** Told of a failure that is no reconciliation's; the worker then goes on. Default: the log. */
+  /** Called with a failure that is no reconciliation's; the worker then goes on. Default: the log. */
   readonly onTaskFailure?: OnTaskFailure;
 }
 

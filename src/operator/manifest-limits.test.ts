@@ -63,7 +63,7 @@ test('the key 1 and the key "1" are one field of an object', () => {
   expect(problems).toEqual([{ line: 3, message: 'not YAML: the key "1" is also at line 2; keep one of them' }]);
 });
 
-test("20,000 wrong keys are told by the first of them, each at its line, shortened", () => {
+test("20,000 wrong keys are reported by the first of them, each at its line, shortened", () => {
   const unknown = Array.from({ length: 20_000 }, (_, at) => `  k${at}: v\n`).join("");
   const installation = "apiVersion: ipam-operator.io/v1alpha1\nkind: Installation\nmetadata: {name: default}\n";
   const { problems } = parseManifests(`${installation}spec:\n  managementPolicy: Observe\n${unknown}`);

@@ -73,12 +73,12 @@ test("addresses of another range keep nothing, and a pool that is named again is
   expect(await run({})).toContain(`kept IPPool ${kept}`);
 });
 
-test("a person is told how many addresses, and what to do", () => {
+test("reports how many addresses are in use, and what to do", () => {
   let text = "";
   const terminal = createConsole({ write: (more) => (text += more), nextStep: () => [] });
   terminal.file("m", { type: "kept", file: "a.yaml", kind: "IPPool", name: "p", addresses: 2 });
   expect(text).toBe(
     "m/a.yaml: IPPool p is in no file any more. 2 of its addresses are in use, so it is kept, and deleted once none is. " +
-      "New addresses still come from it: to stop that, put it back into a file with disabled: true.\n",
+      "New addresses still come from it: to stop that, add it to a file again, with disabled: true.\n",
   );
 });

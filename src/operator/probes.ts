@@ -28,7 +28,7 @@ export interface HttpEndpoint {
 
 export interface ServeOptions {
   readonly makeServer?: MakeServer | undefined;
-  /** Told of an answer that could not be given. */
+  /** Called with an answer that could not be given. */
   readonly onTaskFailure: OnTaskFailure;
 }
 

@@ -12,7 +12,7 @@ const LOOK_EVERY_MS = 5_000;
 
 export interface CertificateOptions {
   readonly lookEveryMs?: number;
-  /** Told of a failure that is not the files'; the looks then go on. Default: the log. */
+  /** Called with a failure that is not the files'; the looks then go on. Default: the log. */
   readonly onTaskFailure?: OnTaskFailure;
 }
 

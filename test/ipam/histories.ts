@@ -19,7 +19,7 @@ export async function populate(cluster: Cluster): Promise<void> {
   await cluster.store.create(pool("four", FOUR, { blockSize: 30 }));
   await cluster.store.create(pool("zone", ZONE, { blockSize: 30, nodeSelector: 'zone == "z"' }));
   await cluster.store.create(pool("six", SIX, { blockSize: 127 }));
-  await cluster.store.create(reservation("kept", "10.0.0.8/30", "10.0.0.12/31", "fd00::4"));
+  await cluster.store.create(reservation("kept", "10.0.0.8/30", "10.0.0.12/31", "fd00::4/128"));
 }
 
 /** A call whose arguments may depend on what is stored when its turn comes. */

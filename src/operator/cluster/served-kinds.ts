@@ -37,7 +37,7 @@ export interface ServedKindsOptions {
   readonly onRefresh?: () => void | Promise<void>;
   /** Told when a definition was added, changed or removed, by its name, after what is served was asked again. */
   readonly onDefinition?: (name: string) => void | Promise<void>;
-  /** Told of a failure that the background work does not handle itself; the work is then tried again. */
+  /** Called with a failure that the background work does not handle itself; the work is then tried again. */
   readonly onTaskFailure: OnTaskFailure;
 }
 

@@ -2,7 +2,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { IPAMBlock, IpamKind } from "../../src/api/v3.ts";
 import { type Datastore, isDatastoreError } from "../../src/datastore/datastore.ts";
-import { openEmbedded } from "../../src/datastore/embedded.ts";
+import { openCopy } from "../../src/datastore/embedded.ts";
 import { createIpam, type Ipam } from "../../src/ipam/client.ts";
 import { isIpamError } from "../../src/ipam/errors.ts";
 import { type CheckOptions, check, type Finding, type ListedObjects } from "../invariants/check.ts";
@@ -36,7 +36,7 @@ export class Cluster implements AsyncDisposable {
 
   constructor() {
     this.recorder = new Recorder(this.clock);
-    this.store = this.recorder.datastore(frozen(openEmbedded(":memory:")));
+    this.store = this.recorder.datastore(frozen(openCopy(":memory:")));
   }
 
   /** Each look at the clock is a millisecond later than the one before: no two instants are the same. */

@@ -6,7 +6,7 @@
 import { expect, test } from "vitest";
 import type { BlockAffinity, IPAMBlock } from "../../src/api/v3.ts";
 import type { Datastore } from "../../src/datastore/datastore.ts";
-import { openEmbedded } from "../../src/datastore/embedded.ts";
+import { openCopy } from "../../src/datastore/embedded.ts";
 import { createIpam, type Ipam } from "../../src/ipam/client.ts";
 import { overlaps, parseCidr } from "../../src/net/cidr.ts";
 import { check } from "../invariants/check.ts";
@@ -57,7 +57,7 @@ interface Scene {
 
 /** Plays a scene to its end and past it; gives how many calls the first process made. */
 async function play({ hasBlocks, parts, crash, stored = [] }: Scene): Promise<number> {
-  const store = openEmbedded(":memory:");
+  const store = openCopy(":memory:");
   for (const object of stored) await store.create(object as never);
   let now = START;
   const given: string[] = [];

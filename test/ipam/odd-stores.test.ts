@@ -7,7 +7,7 @@ import { expect, test } from "vitest";
 import { affinityLabels } from "../../src/api/names.ts";
 import type { Datastore, Kind, Listed } from "../../src/datastore/datastore.ts";
 import { isDatastoreError } from "../../src/datastore/datastore.ts";
-import { openEmbedded } from "../../src/datastore/embedded.ts";
+import { openCopy } from "../../src/datastore/embedded.ts";
 import { createIpam } from "../../src/ipam/client.ts";
 import { isIpamError } from "../../src/ipam/errors.ts";
 import { block, pool } from "../support/ipam-data.ts";
@@ -138,7 +138,7 @@ const LIMIT_MS = 15_000;
 
 /** What is wrong with how the call ended; undefined where nothing is. */
 async function complaint(odd: Odd, { method, args }: Invocation): Promise<string | undefined> {
-  const store = openEmbedded(":memory:");
+  const store = openCopy(":memory:");
   await store.create<"IPPool">(pool("sound", "10.0.0.0/28", { blockSize: 30 }));
   const options = { hostname: "host-a", windowsHost: false, warn: () => {} };
   await createIpam({ datastore: store, ...options }).assignIP({ ip: "10.0.0.1", handleID: "h" });

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runProgram } from "../../../src/cli/program.ts";
 import { EXIT } from "../../../src/cli/verb.ts";
-import { openEmbedded } from "../../../src/datastore/embedded.ts";
+import { openCopy } from "../../../src/datastore/embedded.ts";
 import { createIpam } from "../../../src/ipam/client.ts";
 import { LIBRARY_CALLS, nameable, verbCalls } from "./calls.ts";
 import { type Site, writeStore } from "./store.ts";
@@ -55,7 +55,7 @@ for (const site of sites) {
   };
   for (const [call, make] of Object.entries(LIBRARY_CALLS)) {
     await timed(`${name}: ${call}`, async () => {
-      const store = openEmbedded(await copy());
+      const store = openCopy(await copy());
       const ipam = createIpam({ datastore: store, nodes: async () => ({}), windowsHost: false, warn: () => {} });
       const signal = AbortSignal.timeout(Number(deadlineText) / 2);
       let refused: string | undefined;

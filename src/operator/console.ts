@@ -62,14 +62,17 @@ function nameOf({ kind, metadata }: KubeObject): string {
 const VERBS = {
   created: "taken in",
   changed: "change taken in",
-  mended: "written anew, as what was stored could not be read",
+  mended: "written again, as what was stored could not be read",
   deleted: "gone, so it is deleted here too",
 } as const;
 
 function fileLines(folder: string, event: SyncEvent): Line[] {
   if (event.type === "accepted") return [[["green", `${folder}/${event.file} is accepted again.`]]];
   if (event.type === "kept") return [[`${folder}/${event.file}: `, ["yellow", keptLine(event)]]];
-  if (event.type !== "refused") return [[`${folder}/${event.file}: ${event.kind} ${event.name} ${VERBS[event.type]}.`]];
+  if (event.type !== "refused") {
+    const changes = event.type === "changed" && event.changes ? `: ${event.changes}` : "";
+    return [[`${folder}/${event.file}: ${event.kind} ${event.name} ${VERBS[event.type]}${changes}.`]];
+  }
   const at = (line?: number) => (line === undefined ? "" : `:${line}`);
   const problems = event.problems.map(({ line, message }) => [`  ${folder}/${event.file}${at(line)}  ${message}`]);
   return [[["red", `${folder}/${event.file} is refused; what was there before stays in force:`]], ...problems];

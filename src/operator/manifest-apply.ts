@@ -1,6 +1,8 @@
 /** Writes one object of a manifest into the store, as `kubectl apply` would: compare-and-swap on what was read. */
 import { isDeepStrictEqual } from "node:util";
+import type { Installation } from "../api/installation.ts";
 import { type Datastore, isDatastoreError, type Stored } from "../datastore/datastore.ts";
+import { changesText, specChanges } from "../ipam/spec-changes.ts";
 import { toStore } from "./manifest-form.ts";
 import type { ManifestKind } from "./manifest-kinds.ts";
 
@@ -15,8 +17,12 @@ export async function deleted(object: Stored<ManifestKind>, datastore: Datastore
   }
 }
 
-/** What became of an object. `mended`: it was stored so that it could not be read, and is written anew. */
-export type Applied = "created" | "changed" | "mended";
+/** What became of an object. `mended`: it was stored so that it could not be read, and is written again. */
+export interface Applied {
+  readonly type: "created" | "changed" | "mended";
+  /** The fields that changed, with both values: `natOutgoing false becomes true`; of an Installation its status says it. */
+  readonly changes?: string;
+}
 
 /** Writes `wanted` unless it is stored so; once more from the newest state where another writer was faster. */
 export async function apply(wanted: Stored<ManifestKind>, datastore: Datastore): Promise<Applied | undefined> {
@@ -34,17 +40,23 @@ async function applyOnce(wanted: Stored<ManifestKind>, datastore: Datastore): Pr
   if (unreadableAt !== undefined) return mend(wanted, unreadableAt, datastore);
   if (stored === undefined) {
     await datastore.create(wanted);
-    return "created";
+    return { type: "created" };
   }
   const next = toStore(stored, wanted);
   if (isDeepStrictEqual(plain(next), plain(stored))) return undefined;
   await datastore.update(next);
-  return "changed";
+  const changes = changesIn(stored, next);
+  return { type: "changed", ...(changes && { changes }) };
 }
 
-async function mend(wanted: Stored<ManifestKind>, resourceVersion: string, datastore: Datastore): Promise<"mended"> {
+function changesIn(before: Stored<ManifestKind>, after: Stored<ManifestKind>): string {
+  if (before.kind === "Installation" || after.kind === "Installation") return "";
+  return changesText(specChanges<Exclude<Stored<ManifestKind>, Installation>>(before, after));
+}
+
+async function mend(wanted: Stored<ManifestKind>, resourceVersion: string, datastore: Datastore): Promise<Applied> {
   await datastore.update({ ...wanted, metadata: { ...wanted.metadata, resourceVersion } } as Stored<ManifestKind>);
-  return "mended";
+  return { type: "mended" };
 }
 
 /** For comparison: prototypes and absent-as-undefined do not count. */

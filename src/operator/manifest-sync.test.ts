@@ -58,7 +58,7 @@ describe("the store follows the files", () => {
   });
 
   test("another spelling of the same pool, and defaults spelt out, change nothing", async () => {
-    const { run } = setUp();
+    const { run, events } = setUp();
     const written = (spec: string) =>
       `apiVersion: ${V3_API_VERSION}\nkind: IPPool\nmetadata: {name: p}\nspec: ${spec}\n`;
     await run({ "p.yaml": written('{cidr: "2001:db8::/64"}') });
@@ -70,6 +70,7 @@ describe("the store follows the files", () => {
     expect(await run({ "p.yaml": written('{cidr: "2001:DB8:0::0/64", natOutgoing: true}') })).toEqual([
       "changed IPPool p",
     ]);
+    expect(events).toMatchObject([{ changes: "natOutgoing false becomes true" }]);
     expect((await datastore.get("IPPool", "p")).spec).toMatchObject({ cidr: "2001:db8::/64", natOutgoing: true });
   });
 

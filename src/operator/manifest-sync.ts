@@ -23,12 +23,7 @@ import {
 } from "./manifests.ts";
 
 export type SyncEvent =
-  | {
-      readonly type: Applied;
-      readonly file: string;
-      readonly kind: ManifestKind;
-      readonly name: string;
-    }
+  | (Applied & { readonly file: string; readonly kind: ManifestKind; readonly name: string })
   | UnnamedEvent
   | { readonly type: "refused"; readonly file: string; readonly problems: readonly ManifestProblem[] }
   /** What was refused is right again, and brings nothing that is not stored already. */
@@ -168,8 +163,8 @@ class FolderSync {
     const { datastore, folder, tell } = this.#options;
     const annotations = { ...object.metadata.annotations, [FILE_ANNOTATION]: `${folder}/${file}` };
     const wanted = { ...object, metadata: { ...object.metadata, annotations } } as Stored<ManifestKind>;
-    const type = await apply(wanted, datastore);
-    if (type !== undefined) tell({ type, file, kind: object.kind, name: object.metadata.name });
-    return type !== undefined;
+    const applied = await apply(wanted, datastore);
+    if (applied !== undefined) tell({ ...applied, file, kind: object.kind, name: object.metadata.name });
+    return applied !== undefined;
   }
 }

@@ -1,4 +1,4 @@
-/** A failure that the sync of the manifests folder does not handle itself: the process stays up, and the sync goes on. */
+/** Failures that the code around them does not handle: the process stays up, and the work goes on. */
 import { mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -28,6 +28,23 @@ test("manifests", async () => {
     await mkdir(join(user.folder, "examples"));
     await user.edit("{ipCooldownSeconds: 6}");
     await expect.poll(async () => (await user.config()).ipCooldownSeconds, { timeout: 30_000 }).toBe(6);
+    expect(await operator.stop()).toEqual({ code: 0, signal: null });
+  } finally {
+    await operator.stop("SIGKILL");
+  }
+});
+
+test("a promise without an owner", async () => {
+  await user.edit("{ipCooldownSeconds: 5}");
+  const entry = join(import.meta.dirname, "unowned-rejection.ts");
+  const operator = await startOperator([], { cwd: user.folder, entry });
+  try {
+    await expect
+      .poll(() => operator.stderr.join("\n"), { timeout: 30_000 })
+      .toMatch(/error {2}.*a promise without an owner/);
+    expect(await operator.metrics()).toContain('ipam_operator_background_task_failures_total{task="unowned"} 1');
+    await user.edit("{ipCooldownSeconds: 7}");
+    await expect.poll(async () => (await user.config()).ipCooldownSeconds, { timeout: 30_000 }).toBe(7);
     expect(await operator.stop()).toEqual({ code: 0, signal: null });
   } finally {
     await operator.stop("SIGKILL");

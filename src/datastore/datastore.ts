@@ -207,6 +207,16 @@ export type DatastoreErrorCode =
   | "Invalid"
   /** Authentication or permission is missing; the message says what to grant. */
   | "Unauthorized"
+  /** No cluster is named: there is no kubeconfig, and this process runs in no pod with a ServiceAccount. */
+  | "NoCluster"
+  /** A kubeconfig that is named does not exist. */
+  | "KubeconfigNotFound"
+  /** A kubeconfig cannot be read, is not one, or names a cluster or user that it does not have. */
+  | "KubeconfigInvalid"
+  /** The kubeconfig has no context of that name, or no current one. */
+  | "ContextNotFound"
+  /** The API server's certificate is not trusted: it has another authority, another name, or has expired. */
+  | "UntrustedCertificate"
   /** The cluster has no such kind: the message names the CRD to install. */
   | "NotServed"
   /** The changes since that revision are no longer kept: list again, and watch from there. */
@@ -223,12 +233,16 @@ export class DatastoreError extends Error {
   readonly kind: string;
   /** Its name; "" where all objects of the kind are meant. */
   readonly object: string;
+  /** HTTP status of the API server's answer, such as 401 or 403; 0 where there was no answer, or no server. */
+  readonly status: number;
 
   constructor(code: DatastoreErrorCode, kind: string, object: string, message: string, options?: ErrorOptions) {
     super(escapeLine(message), options);
     this.code = code;
     this.kind = kind;
     this.object = object;
+    const { status } = Object(options?.cause) as { readonly status?: unknown };
+    this.status = typeof status === "number" ? status : 0;
   }
 }
 

@@ -19,6 +19,10 @@ const CODES: Readonly<Record<KubeErrorCode, DatastoreErrorCode>> = {
   Unavailable: "Unavailable",
   Timeout: "Unavailable",
   TooLarge: "Unavailable",
+  NoCluster: "NoCluster",
+  KubeconfigNotFound: "KubeconfigNotFound",
+  KubeconfigInvalid: "KubeconfigInvalid",
+  ContextNotFound: "ContextNotFound",
 };
 
 /** The datastore's error for a failed call; what is neither the server's nor a conversion's stays as it is. */
@@ -34,6 +38,9 @@ export function datastoreError(error: unknown, resource: ResourceType, name: str
 
 /** A PUT says it in one way, a DELETE in the other. */
 const OTHER_UID = /UID in (the )?precondition/;
+
+/** The code of an error that is about no object. */
+export const datastoreCode = ({ code }: KubeError): DatastoreErrorCode => CODES[code];
 
 /** Section 1.6 of the formats: a changed UID means another object, and with it that the one meant is gone. */
 function codeOf(error: KubeError): DatastoreErrorCode {

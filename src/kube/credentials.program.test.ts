@@ -65,15 +65,15 @@ describe("loadCredentials", () => {
   });
 
   it.each([
-    [{ context: "two" }, "has no context two; it has: one, lost, nobody"],
-    [{ context: "lost" }, "context lost names cluster nowhere, which is missing"],
-    [{ context: "nobody" }, "context nobody names user ghost, which is missing"],
-    [{ kubeconfig: "/no/such/file" }, "kubeconfig file /no/such/file: there is no such file"],
-    [{ kubeconfig: undefined }, "no cluster given: name a kubeconfig file"],
-  ])("with %j says what is missing", async (options, message) => {
+    [{ context: "two" }, "ContextNotFound", "has no context two; it has: one, lost, nobody"],
+    [{ context: "lost" }, "KubeconfigInvalid", "context lost names cluster nowhere, which is missing"],
+    [{ context: "nobody" }, "KubeconfigInvalid", "context nobody names user ghost, which is missing"],
+    [{ kubeconfig: "/no/such/file" }, "KubeconfigNotFound", "kubeconfig file /no/such/file: there is no such file"],
+    [{ kubeconfig: undefined }, "NoCluster", "no cluster given: name a kubeconfig file"],
+  ])("with %j says what is missing", async (options, code, message) => {
     const path = kubeconfig({ token: SECRET });
     await expect(loadCredentials({ kubeconfig: path, ...options })).rejects.toMatchObject({
-      code: "Unauthorized",
+      code,
       message: expect.stringContaining(message),
     });
   });

@@ -5,7 +5,8 @@
 import { resolve } from "node:path";
 import { readToken, type WatchedFile, watchedFile } from "./credential-files.ts";
 import { type ExecPlugin, type ExecSpec, execPlugin } from "./exec-plugin.ts";
-import { type Identity, invalid, kubeconfigIdentity, podIdentity, serverUrl } from "./kubeconfig.ts";
+import { type Identity, kubeconfigIdentity, podIdentity, serverUrl } from "./kubeconfig.ts";
+import { KubeError } from "./types.ts";
 
 /** What TLS needs. The same object as long as nothing changed. */
 export interface TlsMaterial {
@@ -44,12 +45,12 @@ export interface CredentialsOptions {
 
 /**
  * Finds out how to reach and to authenticate to a cluster; nothing is sent yet.
- * @throws KubeError Unauthorized when the file, the context, its cluster or its user is missing
+ * @throws KubeError NoCluster, KubeconfigNotFound, KubeconfigInvalid, ContextNotFound
  */
 export async function loadCredentials(options: CredentialsOptions): Promise<Credentials> {
   if (options.inCluster) return new IdentityCredentials(await podIdentity(options.root ?? ""));
   if (options.kubeconfig === undefined)
-    throw invalid("no cluster given: name a kubeconfig file, or ask for in-cluster");
+    throw new KubeError("NoCluster", "no cluster given: name a kubeconfig file, or ask for in-cluster");
   return new IdentityCredentials(await kubeconfigIdentity(options.kubeconfig, options.context));
 }
 

@@ -1,7 +1,7 @@
 /** Several kubeconfig files are one, as kubectl reads those of KUBECONFIG. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { loadCredentials } from "./credentials.ts";
@@ -56,7 +56,12 @@ describe("several kubeconfig files", () => {
     const credentials = await loadCredentials({ kubeconfig: [join(root, "none"), second] });
     expect(credentials.server).toBe("https://other.test");
     const none = loadCredentials({ kubeconfig: ["/no/a", "/no/b"] });
-    await expect(none).rejects.toThrow("none of the kubeconfig files is there: /no/a, /no/b");
+    await expect(none).rejects.toThrow("none of the kubeconfig files exists: /no/a, /no/b");
+  });
+
+  it("are a list, or one text as in KUBECONFIG", async () => {
+    const joined = [join(root, "none"), first, "", second].join(delimiter);
+    expect((await loadCredentials({ kubeconfig: joined })).server).toBe("https://first.test");
   });
 
   it("a context that none has is told with those that there are", async () => {

@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { delimiter, dirname, resolve } from "node:path";
 import type { Cluster, KubeConfig, User } from "@kubernetes/client-node";
 import { fileWithin } from "./bounded.ts";
+import { filesOf } from "./cluster-choice.ts";
 import { unreadable } from "./credential-files.ts";
 import { KubeError } from "./types.ts";
 import { LARGEST_YAML, parseYaml, YamlTooLarge, yamlDocuments } from "./yaml.ts";
@@ -25,11 +26,11 @@ export interface Identity {
 
 /**
  * The ServiceAccount of the pod we run in. `root` stands before its files' paths.
- * @throws KubeError Unauthorized outside of a pod
+ * @throws KubeError NoCluster outside of a pod
  */
 export async function podIdentity(root: string): Promise<Identity> {
   if (process.env.KUBERNETES_SERVICE_HOST === undefined) {
-    throw invalid("not in a pod (KUBERNETES_SERVICE_HOST is not set): give a kubeconfig instead");
+    throw new KubeError("NoCluster", "not in a pod (KUBERNETES_SERVICE_HOST is not set): give a kubeconfig instead");
   }
   const config = await newKubeConfig();
   config.loadFromCluster(root);
@@ -47,15 +48,16 @@ export async function podIdentity(root: string): Promise<Identity> {
 }
 
 /**
- * A context of a kubeconfig file; the current one where none is named. Several files are one as kubectl reads them: of
- * each name the first file that has it counts, and files that are not there are passed over.
- * @throws KubeError Unauthorized when the file, the context, its cluster or its user is missing
+ * A context of a kubeconfig file; the current one where none is named. Several files, a list or texts joined as in KUBECONFIG,
+ * are one as kubectl reads them: of each name the first file that has it counts, and files that do not exist are skipped.
+ * @throws KubeError KubeconfigNotFound, KubeconfigInvalid, ContextNotFound
  */
 export async function kubeconfigIdentity(
   paths: string | readonly string[],
   context: string | undefined,
 ): Promise<Identity> {
-  const files = typeof paths === "string" ? [await readKubeconfig(paths)] : await readAll(paths);
+  const named = filesOf(paths);
+  const files = named.length === 1 ? [await readKubeconfig(named[0]!)] : await readAll(named);
   const config = files.length === 1 ? files[0]!.config : await merged(files);
   const path = files.map((file) => file.path).join(delimiter);
   if (context !== undefined) config.setCurrentContext(context);
@@ -74,7 +76,7 @@ export async function kubeconfigIdentity(
 
 /**
  * A server's URL without user and password: it is shown to people.
- * @throws KubeError Unauthorized when it is not a URL
+ * @throws KubeError KubeconfigInvalid when it is not a URL
  */
 export function serverUrl(server: string): string {
   if (!URL.canParse(server)) throw invalid("the kubeconfig's server is not a URL such as https://10.0.0.1:6443");
@@ -86,7 +88,7 @@ export function serverUrl(server: string): string {
 
 /** The error of a kubeconfig that lacks something. */
 export function invalid(message: string): KubeError {
-  return new KubeError("Unauthorized", message);
+  return new KubeError("KubeconfigInvalid", message);
 }
 
 async function newKubeConfig(): Promise<KubeConfig> {
@@ -103,7 +105,9 @@ interface KubeconfigFile {
 
 async function readKubeconfig(path: string): Promise<KubeconfigFile> {
   const content = await fileWithin(path, LARGEST_YAML).catch((error: unknown) => {
-    throw unreadable(path, "kubeconfig", error);
+    const { message, cause } = unreadable(path, "kubeconfig", error);
+    const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
+    throw new KubeError(isMissing ? "KubeconfigNotFound" : "KubeconfigInvalid", message, { cause });
   });
   const text = content.toString();
   const directory = dirname(resolve(path));
@@ -112,7 +116,9 @@ async function readKubeconfig(path: string): Promise<KubeconfigFile> {
 
 async function readAll(paths: readonly string[]): Promise<KubeconfigFile[]> {
   const there = paths.filter((path) => existsSync(path));
-  if (there.length === 0) throw invalid(`none of the kubeconfig files is there: ${paths.join(", ")}`);
+  if (there.length === 0) {
+    throw new KubeError("KubeconfigNotFound", `none of the kubeconfig files exists: ${paths.join(", ")}`);
+  }
   return Promise.all(there.map(readKubeconfig));
 }
 
@@ -154,10 +160,11 @@ function kubeconfigFault(error: unknown): string {
 
 function chosen(config: KubeConfig, path: string) {
   const name = config.getCurrentContext();
-  if (!name) throw invalid(`kubeconfig ${path} has no current-context: name a context`);
+  if (!name) throw new KubeError("ContextNotFound", `kubeconfig ${path} has no current-context: name a context`);
   const known = config.getContexts().map((candidate) => candidate.name);
   if (!known.includes(name)) {
-    throw invalid(`kubeconfig ${path} has no context ${name}; it has: ${known.join(", ") || "none"}`);
+    const others = known.join(", ") || "none";
+    throw new KubeError("ContextNotFound", `kubeconfig ${path} has no context ${name}; it has: ${others}`);
   }
   const context = config.getContextObject(name)!;
   const cluster = config.getCluster(context.cluster);

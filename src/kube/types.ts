@@ -98,11 +98,16 @@ export type KubeErrorCode =
   | "ServerError"
   | "Unavailable"
   | "Timeout"
-  | "TooLarge";
+  | "TooLarge"
+  | "NoCluster"
+  | "KubeconfigNotFound"
+  | "KubeconfigInvalid"
+  | "ContextNotFound";
 
 /**
  * A failed call. `Unavailable`: no answer (connection refused, reset); the outcome of a write is then unknown. `TooLarge`:
- * the answer is larger than what is read of one.
+ * the answer is larger than what is read of one. `NoCluster`, `KubeconfigNotFound`, `KubeconfigInvalid` and `ContextNotFound`
+ * come before the first request: they are faults of the kubeconfig.
  */
 export class KubeError extends Error {
   override readonly name = "KubeError";

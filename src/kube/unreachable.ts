@@ -32,5 +32,11 @@ export function unreachableText(cause: unknown): string | undefined {
   return code.startsWith("ERR_SSL") ? NO_TLS : CODES[code];
 }
 
+/** Whether the connection ended because this side does not trust the server's certificate. */
+export function isUntrusted(cause: unknown): boolean {
+  const { code = "", message = "" } = Object(cause) as Failure;
+  return isCertificate(String(code), message);
+}
+
 const isCertificate = (code: string, message: string) =>
   /CERT|SELF_SIGNED|LEAF_SIGNATURE/.test(code) || /certificate/i.test(message);

@@ -1,6 +1,7 @@
 /** Which data to work on, and why: said at every start, never guessed from the environment in silence. */
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
+import { isInPod } from "../kube/cluster-choice.ts";
 import { type OperatorOptions, UsageError } from "./options.ts";
 
 export type Place =
@@ -9,7 +10,6 @@ export type Place =
 
 /** Where the embedded store is when nothing else is said. */
 export const DEFAULT_STORE = ".ipam/ipam.db";
-const SERVICE_ACCOUNT_TOKEN = "/var/run/secrets/kubernetes.io/serviceaccount/token";
 
 type Choice = Pick<OperatorOptions, "kubeconfig" | "datastore"> & Partial<Pick<OperatorOptions, "metricsSecure">>;
 
@@ -27,7 +27,7 @@ function chosenPlace(options: Choice, env: NodeJS.ProcessEnv, exists: (path: str
   const { datastore, kubeconfig } = options;
   if (typeof datastore === "object") return embeddedAt(datastore.embedded, exists);
   if (kubeconfig !== undefined) return { kind: "cluster", inPod: false, why: "--kubeconfig names it" };
-  if (env["KUBERNETES_SERVICE_HOST"] && exists(SERVICE_ACCOUNT_TOKEN)) {
+  if (isInPod({ env, exists })) {
     return { kind: "cluster", inPod: true, why: "this process runs in one of its pods" };
   }
   if (datastore !== "auto") {

@@ -6,8 +6,8 @@ import { onTestFinished } from "vitest";
 import { runProgram } from "../../src/cli/program.ts";
 import type { Io } from "../../src/cli/session.ts";
 import { writeBundle } from "../../src/cli/snapshot/bundle.ts";
-import { openCopy } from "../../src/datastore/embedded.ts";
 import type { Snapshot } from "../../src/judgement/snapshot.ts";
+import { storeSnapshot } from "../support/stored-snapshot.ts";
 import { NOW } from "./sound.ts";
 
 export interface Ran {
@@ -64,12 +64,7 @@ export async function bundleOf(snapshot: Snapshot): Promise<string> {
 /** The file of an embedded store with the snapshot's IPAM objects. */
 export async function storeOf(snapshot: Snapshot): Promise<string> {
   const path = scratchFile(`${bundles++}.db`);
-  const store = openCopy(path);
-  const { pools, reservations, configurations, blocks, affinities, handles } = snapshot;
-  for (const object of [...pools, ...reservations, ...configurations, ...blocks, ...affinities, ...handles]) {
-    await store.create(object as never);
-  }
-  await store.close();
+  await storeSnapshot(snapshot, path);
   return path;
 }
 

@@ -62,7 +62,7 @@ function mendable(text: string): string {
   throw new UsageError(`${code} is not mended by repair. ${CODES[code]!.mend.does}`);
 }
 
-function copyName(code: string, now: Date): string {
+export function copyName(code: string, now: Date): string {
   return `ipamctl-repair-${code}-${now.toISOString().replaceAll(/[:.]/g, "-")}.jsonl`;
 }
 

@@ -55,12 +55,13 @@ describe("an Installation", () => {
   });
 
   it("keeps unmanaged and unknown fields of the configuration (CFG-10)", async () => {
-    await store({
+    const known = {
       strictAffinity: false,
       autoAllocateBlocks: true,
       kubeVirtVMAddressPersistence: "Disabled",
-      future: 1,
-    });
+    } as const;
+    const newer = { ...known, future: 1 };
+    await store(newer);
     await enforce({ strictAffinity: true });
     await reconcile();
     expect((await configuration())?.spec).toEqual({

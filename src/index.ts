@@ -2,16 +2,7 @@
 
 export type { Installation, InstallationSpec, IpamField, IpamSettings } from "./api/installation.ts";
 export type { Condition, KubeObject, ObjectMeta } from "./api/meta.ts";
-export {
-  loadBalancerHandle,
-  TUNNELS,
-  tunnelHandle,
-  vmDesignHandle,
-  vmHandle,
-  WINDOWS_RESERVED_HANDLE,
-  workloadHandle,
-  workloadIdHandle,
-} from "./api/names.ts";
+export { TUNNELS, WINDOWS_RESERVED_HANDLE } from "./api/names.ts";
 export type { Labelled, Labels } from "./api/selector-node.ts";
 export type {
   AttributeMap,
@@ -26,8 +17,8 @@ export type {
   VMAddressPersistence,
 } from "./api/v3.ts";
 export type { BlockRef } from "./datastore/block-index.ts";
-export { type CachedDatastore, type CacheOptions, cachedDatastore } from "./datastore/cached.ts";
-export { type ConnectOptions, connectKubernetes as openKubernetes } from "./datastore/connect.ts";
+export type { CachedDatastore, CacheOptions } from "./datastore/cached.ts";
+export type { ConnectOptions } from "./datastore/connect.ts";
 export {
   type CallOptions,
   type Datastore,
@@ -48,28 +39,25 @@ export {
   type Stored,
   type WatchOptions,
 } from "./datastore/datastore.ts";
-export { type EmbeddedOptions, openEmbedded } from "./datastore/embedded.ts";
+export type { EmbeddedOptions } from "./datastore/embedded.ts";
 export type { Flavour } from "./datastore/flavours.ts";
 export type { AffinityConfig, AffinityType } from "./ipam/affinity.ts";
 export type { AssignIPArgs } from "./ipam/assign-ip.ts";
 export {
   type AutoAssignResult,
   type IPAMAssignments,
-  partialFulfillmentError,
   partialResult,
 } from "./ipam/assignments.ts";
 export type { AutoAssignArgs } from "./ipam/auto-assign-args.ts";
 export type { HostReservedAttr } from "./ipam/block.ts";
 export type { BlockOrder } from "./ipam/block-order.ts";
-export { createIpam, type Ipam, type IpamOptions } from "./ipam/client.ts";
+export type { Ipam, IpamOptions } from "./ipam/client.ts";
 export {
   type ConfigChanges,
   type ConfigRuleName,
   type ConfigViolation,
-  configViolations,
   DEFAULT_CONFIG,
   DEFAULT_MAX_BLOCKS_PER_HOST,
-  effectiveConfig,
   type IPAMConfig,
   type SetConfigResult,
 } from "./ipam/config.ts";
@@ -82,13 +70,10 @@ export {
   emptyAttributeOwner,
   type OwnerAttributePreconditions,
   type OwnerAttributeUpdates,
-  ownerMatches,
 } from "./ipam/owners.ts";
 export type { ClaimResult } from "./ipam/ownership.ts";
 export type { IntendedUse } from "./ipam/pools.ts";
 export type { ReleaseOptions, ReleaseResult } from "./ipam/release.ts";
-export { numReservedIPsInCIDR } from "./ipam/reserved.ts";
-export { selectsNamespace, selectsNode } from "./ipam/selection.ts";
 export type {
   BlockUtilization,
   GetUtilizationArgs,
@@ -97,5 +82,22 @@ export type {
 } from "./ipam/utilization.ts";
 export type { BackoffOptions } from "./kube/backoff.ts";
 export type { Glance, ObjectState } from "./kube/glance.ts";
+export { cachedDatastore, openEmbedded, openKubernetes } from "./library/datastores.ts";
+export {
+  configViolations,
+  createIpam,
+  effectiveConfig,
+  loadBalancerHandle,
+  numReservedIPsInCIDR,
+  ownerMatches,
+  partialFulfillmentError,
+  selectsNamespace,
+  selectsNode,
+  tunnelHandle,
+  vmDesignHandle,
+  vmHandle,
+  workloadHandle,
+  workloadIdHandle,
+} from "./library/functions.ts";
 export type { IpVersion } from "./net/address.ts";
 export type { Cidr } from "./net/cidr.ts";

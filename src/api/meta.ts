@@ -1,6 +1,14 @@
 /** What every object has in common: `metadata`, and the condition type that Kubernetes tools read. */
 import { z } from "zod";
 
+/**
+ * Schema of an object as it is stored. A field that is not named here is kept, so that what a newer version adds survives a
+ * read-modify-write. The TypeScript type has the named fields only: a misspelt field of an object literal does not compile.
+ */
+export function wireObject<S extends z.ZodRawShape>(shape: S): z.ZodObject<S, z.core.$strip> {
+  return z.looseObject(shape) as unknown as z.ZodObject<S, z.core.$strip>;
+}
+
 /** One writer's claim on fields, kept by the API server. Only what drift attribution reads is described. */
 export const managedFieldsEntry = z.looseObject({
   manager: z.string().optional(),

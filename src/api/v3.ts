@@ -11,7 +11,7 @@
 import { z } from "zod";
 import { DEFAULT_MAX_BLOCKS_PER_HOST, IP_COOLDOWN_SECONDS_LIMIT, MAX_BLOCKS_PER_HOST_LIMIT } from "./config-limits.ts";
 import { ipPoolCidrRules, ipPoolRules } from "./ippool-rules.ts";
-import { condition, objectMeta } from "./meta.ts";
+import { condition, objectMeta, wireObject } from "./meta.ts";
 
 export const V3_API_VERSION = "projectcalico.org/v3";
 
@@ -27,7 +27,7 @@ const attributeMap = z.record(z.string(), z.string());
 /** Attributes of an owner, such as `pod`, `namespace`, `node`. */
 export type AttributeMap = Readonly<z.infer<typeof attributeMap>>;
 
-export const allocationAttribute = z.looseObject({
+export const allocationAttribute = wireObject({
   handle_id: z.string().optional().describe("Handle that owns the addresses which point at this entry."),
   secondary: attributeMap.optional().describe("Attributes of the active owner: node, namespace, pod, type, timestamp."),
   alternateOwnerAttrs: attributeMap.optional().describe("Attributes of the alternate owner (a migrating VM's target)."),
@@ -39,7 +39,7 @@ export const allocationAttribute = z.looseObject({
 });
 export type AllocationAttribute = z.infer<typeof allocationAttribute>;
 
-export const ipamBlockSpec = z.looseObject({
+export const ipamBlockSpec = wireObject({
   cidr: z.string().describe("Range of the block, canonical and masked.").meta(cidrInV3),
   affinity: z
     .string()
@@ -71,7 +71,7 @@ export type IPAMBlockSpec = z.infer<typeof ipamBlockSpec>;
 
 export const AFFINITY_STATES = ["", "confirmed", "pending", "pendingDeletion"] as const;
 
-export const blockAffinitySpec = z.looseObject({
+export const blockAffinitySpec = wireObject({
   state: z.enum(AFFINITY_STATES).describe("Where the claim stands; empty on data older than states (means confirmed)."),
   node: z.string().describe("Host that claims the block."),
   type: z.string().optional().describe("`host` or `virtual`; absent means host."),
@@ -83,7 +83,7 @@ export const blockAffinitySpec = z.looseObject({
 });
 export type BlockAffinitySpec = z.infer<typeof blockAffinitySpec>;
 
-export const ipamHandleSpec = z.looseObject({
+export const ipamHandleSpec = wireObject({
   handleID: z.string().describe("The handle, with its creator's spelling."),
   block: z.record(z.string(), z.int()).describe("Number of addresses of this handle per block, by the block's CIDR."),
   deleted: z.boolean().optional().describe("Set on a handle that is being deleted; readers treat it as gone."),
@@ -94,7 +94,7 @@ export const vmAddressPersistence = z.enum(["Enabled", "Disabled"]);
 /** Whether a KubeVirt VM keeps its address across restart and migration. */
 export type VMAddressPersistence = z.infer<typeof vmAddressPersistence>;
 
-export const ipamConfigurationSpec = z.looseObject({
+export const ipamConfigurationSpec = wireObject({
   strictAffinity: z
     .boolean()
     .optional()
@@ -132,68 +132,66 @@ export type IPAMConfigurationSpec = z.infer<typeof ipamConfigurationSpec>;
 const encapsulationMode = { enum: ["Never", "Always", "CrossSubnet"] };
 const selector = { maxLength: 1024 };
 
-export const ipPoolSpec = z
-  .looseObject({
-    cidr: z
-      .string()
-      .describe("Range of the pool, strictly masked; cannot be changed.")
-      .meta({
-        format: "cidr",
-        maxLength: 48,
-        "x-kubernetes-validations": [{ ...UNCHANGEABLE, message: "cidr cannot be changed" }, ...ipPoolCidrRules],
-      }),
-    vxlanMode: z
-      .string()
-      .optional()
-      .describe("VXLAN encapsulation: Never, Always or CrossSubnet; Never when absent.")
-      .meta(encapsulationMode),
-    ipipMode: z
-      .string()
-      .optional()
-      .describe("IP-in-IP encapsulation, IPv4 only: Never, Always or CrossSubnet; Never when absent.")
-      .meta(encapsulationMode),
-    natOutgoing: z.boolean().optional().describe("Whether traffic that leaves the pool is masqueraded."),
-    disabled: z.boolean().optional().describe("True: no new addresses from this pool."),
-    disableBGPExport: z.boolean().optional().describe("True: routes of this pool are not exported over BGP."),
-    blockSize: z
-      .int()
-      .optional()
-      .describe(
-        "Prefix length of the pool's blocks, 20 to 32 for IPv4 (26 when absent or 0), 116 to 128 for IPv6 (122); " +
-          "cannot be changed.",
-      )
-      .meta({
-        minimum: 0,
-        maximum: 128,
-        "x-kubernetes-validations": [{ ...UNCHANGEABLE, message: "blockSize cannot be changed" }],
-      }),
-    nodeSelector: z
-      .string()
-      .optional()
-      .describe("Nodes that may draw from the pool; all() when absent.")
-      .meta({ ...selector, default: "all()" }),
-    namespaceSelector: z
-      .string()
-      .optional()
-      .describe("Namespaces whose pods may draw from the pool; any when absent.")
-      .meta(selector),
-    allowedUses: z
-      .array(z.string().meta({ enum: ["Workload", "Tunnel", "LoadBalancer"] }))
-      .optional()
-      .describe("Workload, Tunnel, LoadBalancer; Workload and Tunnel when absent or empty.")
-      .meta({ maxItems: 10, "x-kubernetes-list-type": "set" }),
-    assignmentMode: z
-      .string()
-      .optional()
-      .describe("Automatic, or Manual: only when the pool is asked for by name.")
-      .meta({ enum: ["Automatic", "Manual"], default: "Automatic" }),
-  })
-  .meta({ "x-kubernetes-validations": ipPoolRules });
+export const ipPoolSpec = wireObject({
+  cidr: z
+    .string()
+    .describe("Range of the pool, strictly masked; cannot be changed.")
+    .meta({
+      format: "cidr",
+      maxLength: 48,
+      "x-kubernetes-validations": [{ ...UNCHANGEABLE, message: "cidr cannot be changed" }, ...ipPoolCidrRules],
+    }),
+  vxlanMode: z
+    .string()
+    .optional()
+    .describe("VXLAN encapsulation: Never, Always or CrossSubnet; Never when absent.")
+    .meta(encapsulationMode),
+  ipipMode: z
+    .string()
+    .optional()
+    .describe("IP-in-IP encapsulation, IPv4 only: Never, Always or CrossSubnet; Never when absent.")
+    .meta(encapsulationMode),
+  natOutgoing: z.boolean().optional().describe("Whether traffic that leaves the pool is masqueraded."),
+  disabled: z.boolean().optional().describe("True: no new addresses from this pool."),
+  disableBGPExport: z.boolean().optional().describe("True: routes of this pool are not exported over BGP."),
+  blockSize: z
+    .int()
+    .optional()
+    .describe(
+      "Prefix length of the pool's blocks, 20 to 32 for IPv4 (26 when absent or 0), 116 to 128 for IPv6 (122); " +
+        "cannot be changed.",
+    )
+    .meta({
+      minimum: 0,
+      maximum: 128,
+      "x-kubernetes-validations": [{ ...UNCHANGEABLE, message: "blockSize cannot be changed" }],
+    }),
+  nodeSelector: z
+    .string()
+    .optional()
+    .describe("Nodes that may draw from the pool; all() when absent.")
+    .meta({ ...selector, default: "all()" }),
+  namespaceSelector: z
+    .string()
+    .optional()
+    .describe("Namespaces whose pods may draw from the pool; any when absent.")
+    .meta(selector),
+  allowedUses: z
+    .array(z.string().meta({ enum: ["Workload", "Tunnel", "LoadBalancer"] }))
+    .optional()
+    .describe("Workload, Tunnel, LoadBalancer; Workload and Tunnel when absent or empty.")
+    .meta({ maxItems: 10, "x-kubernetes-list-type": "set" }),
+  assignmentMode: z
+    .string()
+    .optional()
+    .describe("Automatic, or Manual: only when the pool is asked for by name.")
+    .meta({ enum: ["Automatic", "Manual"], default: "Automatic" }),
+}).meta({ "x-kubernetes-validations": ipPoolRules });
 export type IPPoolSpec = z.infer<typeof ipPoolSpec>;
 
 const { status, reason, message, lastTransitionTime, observedGeneration } = condition.shape;
 /** A condition as Calico's controllers write it: of what the CRDs ask for, reading needs type and status only. */
-export const poolCondition = z.looseObject({
+export const poolCondition = wireObject({
   type: z.string().describe("Aspect of the pool: Allocatable."),
   status: z.string().describe(status.description!).meta({ enum: status.options }),
   reason: reason.optional().meta({ crdRequired: true }),
@@ -206,7 +204,7 @@ export const poolCondition = z.looseObject({
   observedGeneration,
 });
 
-export const ipPoolStatus = z.looseObject({
+export const ipPoolStatus = wireObject({
   conditions: z
     .array(poolCondition)
     .optional()
@@ -214,7 +212,7 @@ export const ipPoolStatus = z.looseObject({
     .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"] }),
 });
 
-export const ipReservationSpec = z.looseObject({
+export const ipReservationSpec = wireObject({
   reservedCIDRs: z
     .array(z.string().meta({ format: "cidr" }))
     .optional()
@@ -223,8 +221,8 @@ export const ipReservationSpec = z.looseObject({
 });
 export type IPReservationSpec = z.infer<typeof ipReservationSpec>;
 
-const wireObject = <K extends string, S extends z.ZodType>(kind: K, spec: S) =>
-  z.looseObject({
+const kindObject = <K extends string, S extends z.ZodType>(kind: K, spec: S) =>
+  wireObject({
     apiVersion: z.literal(V3_API_VERSION),
     kind: z.literal(kind),
     metadata: objectMeta,
@@ -233,12 +231,12 @@ const wireObject = <K extends string, S extends z.ZodType>(kind: K, spec: S) =>
 
 /** Schema per kind, of the whole object. */
 export const v3Schemas = {
-  IPAMBlock: wireObject("IPAMBlock", ipamBlockSpec),
-  BlockAffinity: wireObject("BlockAffinity", blockAffinitySpec),
-  IPAMHandle: wireObject("IPAMHandle", ipamHandleSpec),
-  IPAMConfiguration: wireObject("IPAMConfiguration", ipamConfigurationSpec),
-  IPPool: wireObject("IPPool", ipPoolSpec).extend({ status: ipPoolStatus.optional() }),
-  IPReservation: wireObject("IPReservation", ipReservationSpec),
+  IPAMBlock: kindObject("IPAMBlock", ipamBlockSpec),
+  BlockAffinity: kindObject("BlockAffinity", blockAffinitySpec),
+  IPAMHandle: kindObject("IPAMHandle", ipamHandleSpec),
+  IPAMConfiguration: kindObject("IPAMConfiguration", ipamConfigurationSpec),
+  IPPool: kindObject("IPPool", ipPoolSpec).extend({ status: ipPoolStatus.optional() }),
+  IPReservation: kindObject("IPReservation", ipReservationSpec),
 } as const;
 
 /** The six kinds of IPAM data. */

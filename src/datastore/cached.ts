@@ -50,23 +50,23 @@ export const CACHED_KINDS = [
 /** What a cached datastore follows, and whom it tells. */
 export interface CacheOptions {
   /** Default: {@link CACHED_KINDS}. Of any other kind every read goes to the server. Nodes are followed besides. */
-  readonly kinds?: readonly Kind[];
+  readonly kinds?: readonly Kind[] | undefined;
   /** Ends the watches before `close` does; reads then go to the server. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /**
    * Told why a kind (or `Node`) cannot be listed or watched right now; it is tried again, and read from the server
    * meanwhile. Default: a warning of the process.
    */
-  readonly onError?: (kind: Kind | "Node", error: unknown) => void;
+  readonly onError?: ((kind: Kind | "Node", error: unknown) => void) | undefined;
   /** Told of each object that a watch passes over because it cannot be read. */
-  readonly onMalformed?: WatchOptions["onMalformed"];
+  readonly onMalformed?: WatchOptions["onMalformed"] | undefined;
   /**
    * Told that the store has an older revision than what was read of it: it was restored from a backup. All that was held is
    * dropped and read again. Default: a warning of the process.
    */
-  readonly onWentBack?: (held: string, found: string) => void;
+  readonly onWentBack?: ((held: string, found: string) => void) | undefined;
   /** Between attempts to list and watch, in milliseconds. Default 100 doubling to 30,000. */
-  readonly backoff?: BackoffOptions;
+  readonly backoff?: BackoffOptions | undefined;
 }
 
 /** A datastore whose reads of some kinds, and of nodes, need no request. */

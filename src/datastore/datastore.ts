@@ -22,9 +22,9 @@ export type Stored<K extends Kind> = K extends IpamKind
 /** What every call takes. */
 export interface CallOptions {
   /** Cancels the call; it then rejects with the signal's reason. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Reads ask the store itself, where a cache would answer with what its watches have delivered. Default false. */
-  readonly fresh?: boolean;
+  readonly fresh?: boolean | undefined;
 }
 
 /** Over what a status is written. */
@@ -33,18 +33,18 @@ export interface StatusOptions extends CallOptions {
    * The stored status that the new one was computed from. With it, only another status is a Conflict: metadata and spec may have
    * been edited since. Without it, the object must be at its revision.
    */
-  readonly onto?: { readonly status: Installation["status"] };
+  readonly onto?: { readonly status: Installation["status"] } | undefined;
 }
 
 /** Which objects to list. */
 export interface ListOptions extends CallOptions {
   /** Equality label selector: all must match. */
-  readonly labels?: Readonly<Record<string, string>>;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
   /**
    * False: the list is to be acted on, not watched from. A cache may then give what it has with this process's own writes
    * ahead of the rest, without a request. Default true: all objects are as they were at the list's revision.
    */
-  readonly atOneRevision?: boolean;
+  readonly atOneRevision?: boolean | undefined;
 }
 /** Which blocks overlap a range, and as of when. */
 export interface OverlapOptions extends CallOptions {
@@ -52,7 +52,7 @@ export interface OverlapOptions extends CallOptions {
    * A stored block: the answer has every block that was stored before it. A cache waits for its watch to deliver it, at most
    * a second.
    */
-  readonly after?: Stored<"IPAMBlock">;
+  readonly after?: Stored<"IPAMBlock"> | undefined;
 }
 /** An object without its content. */
 export interface ListedName {
@@ -67,13 +67,13 @@ export interface WatchOptions extends CallOptions {
    * Revision of the list that the watch goes on from; where its changes are no longer kept, the watch ends in Expired.
    * Without it the watch starts with an `Added` per stored object, and lists again by itself.
    */
-  readonly revision?: string;
+  readonly revision?: string | undefined;
   /** Told of each object that the watch passes over because it cannot be read. */
   readonly onMalformed?: ((malformed: Malformed) => void) | undefined;
   /** Told when the watch was cut: changes are not delivered until it goes on. */
-  readonly onCut?: () => void;
+  readonly onCut?: (() => void) | undefined;
   /** Asked before a watch that was cut goes on from where it was; false ends it in Expired. Default: it goes on. */
-  readonly mayResume?: () => Promise<boolean>;
+  readonly mayResume?: (() => Promise<boolean>) | undefined;
 }
 
 /** An object that cannot be read, and why. */
@@ -85,7 +85,7 @@ export interface Malformed {
   /** A sentence: which field, and what is wrong with it. */
   readonly reason: string;
   /** The revision that could not be read: an update at it puts a good object in its place. */
-  readonly resourceVersion?: string;
+  readonly resourceVersion?: string | undefined;
 }
 
 /** A list, its objects sorted by name, and the store's revision it is true at. */
@@ -122,7 +122,7 @@ export interface FollowOptions {
   /** Ends it; nodes are then read from the server. */
   readonly signal: AbortSignal;
   /** Told why the nodes cannot be listed or watched right now; they are read from the server meanwhile. */
-  readonly onError?: (error: unknown) => void;
+  readonly onError?: ((error: unknown) => void) | undefined;
   /** Between attempts to list and watch. Default 0.8 s doubling to 30 s. */
   readonly backoff?: BackoffOptions | undefined;
 }
@@ -166,7 +166,7 @@ export interface Datastore {
    */
   glance?(kind: Kind, name: string, options?: CallOptions): Promise<Glance>;
   /** Reads that are not `fresh` may be older than what is stored. Default false. */
-  readonly isCached?: boolean;
+  readonly isCached?: boolean | undefined;
 
   /** One object. @throws DatastoreError NotFound — also for a row marked as deleted, whose deletion is finished on the way. */
   get<K extends Kind>(kind: K, name: string, options?: CallOptions): Promise<Stored<K>>;
@@ -237,7 +237,7 @@ export class DatastoreError extends Error {
   readonly status: number;
 
   constructor(code: DatastoreErrorCode, kind: string, object: string, message: string, options?: ErrorOptions) {
-    super(escapeLine(message), options);
+    super(escapeLine(String(message)), options);
     this.code = code;
     this.kind = kind;
     this.object = object;

@@ -35,9 +35,9 @@ import { View } from "./view.ts";
 /** How a store of its own behaves. */
 export interface EmbeddedOptions {
   /** For creationTimestamp. Default: the system's. */
-  readonly clock?: () => Date;
+  readonly clock?: (() => Date) | undefined;
   /** How many changes are kept for watches to go on from. Default 4096. */
-  readonly history?: number;
+  readonly history?: number | undefined;
 }
 
 const HISTORY = 4096;

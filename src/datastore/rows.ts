@@ -3,6 +3,7 @@ import { affinityLabels } from "../api/names.ts";
 import { SOFT_DELETED_KINDS } from "../api/resources.ts";
 import type { BlockAffinity, IpamKind } from "../api/v3.ts";
 import { DatastoreError, type Kind, type Stored } from "./datastore.ts";
+import { validate } from "./validation.ts";
 
 /** The kinds that are marked as deleted before they are removed. */
 export type MarkedKind = (typeof SOFT_DELETED_KINDS)[number];
@@ -22,9 +23,13 @@ export function marked<K extends Kind>(object: Stored<K>): Stored<K> {
   return { ...object, spec: { ...object.spec, deleted: true } };
 }
 
-/** An affinity always carries the three labels that its spec says; by them a host's affinities are listed. */
+/**
+ * An affinity always carries the three labels that its spec says; by them a host's affinities are listed.
+ * @throws DatastoreError Invalid where its spec cannot be read
+ */
 export function withOwnLabels<K extends Kind>(object: Stored<K>): Stored<K> {
   if (object.kind !== ("BlockAffinity" satisfies IpamKind)) return object;
+  validate(object);
   const { metadata, spec } = object as BlockAffinity;
   return { ...object, metadata: { ...metadata, labels: { ...metadata.labels, ...affinityLabels(spec) } } };
 }

@@ -7,6 +7,9 @@ import { DatastoreError, type Kind, type Stored } from "./datastore.ts";
 
 const schemas: Readonly<Record<Kind, z.ZodType>> = { ...v3Schemas, Installation: installation };
 
+/** Every kind that is kept in a datastore. */
+export const KINDS = Object.keys(schemas) as readonly Kind[];
+
 /** Refuses what cannot be read again. @throws DatastoreError Invalid, naming every field at fault */
 export function validate(object: Stored<Kind>): void {
   refuse(object, problemsOf(object.kind as Kind, object));
@@ -24,7 +27,7 @@ export const isKind = (kind: string): kind is Kind => Object.hasOwn(schemas, kin
 
 /** What is wrong with an object of this kind, a field each. */
 export function problemsOf(kind: Kind, object: unknown): string[] {
-  if (!isKind(kind)) return [`kind: "${kind}" is not one of ${Object.keys(schemas).join(", ")}`];
+  if (!isKind(kind)) return [`kind: "${kind}" is not one of ${KINDS.join(", ")}`];
   const result = schemas[kind].safeParse(object);
   const found = result.error?.issues.map((issue) => `${pathText(issue.path)}: ${issue.message}`) ?? [];
   return [...found, ...nameProblems(kind, (object as Stored<Kind> | null)?.metadata?.name)];

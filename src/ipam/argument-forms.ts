@@ -23,18 +23,18 @@ function isHostName(host: string): boolean {
   return isObjectName(host, LONGEST_HOST);
 }
 
-const text = z.string({ error: "must be text" });
-const texts = z.array(text, { error: "must be a list of texts" });
+export const text = z.string({ error: "must be text" });
+export const texts = z.array(text, { error: "must be a list of texts" });
 const count = z.int({ error: "must be a whole number, at least 0" }).min(0, "must be a whole number, at least 0");
 /** An object of ours: a field that it does not have is a misspelt one. */
-const given = <S extends z.ZodRawShape>(shape: S) => {
+export const given = <S extends z.ZodRawShape>(shape: S) => {
   const fields = `its fields are ${Object.keys(shape).join(", ")}`;
   const words = ({ code, keys = [] }: { code?: string; keys?: unknown }) =>
     code === "unrecognized_keys" ? `has no field ${shown([keys].flat().join(", "))}: ${fields}` : "must be an object";
   return z.strictObject(shape, { error: words });
 };
 /** An object of others, of which some fields are read. */
-const others = <S extends z.ZodRawShape>(shape: S) => z.looseObject(shape, { error: "must be an object" });
+export const others = <S extends z.ZodRawShape>(shape: S) => z.looseObject(shape, { error: "must be an object" });
 const address = text.refine((value) => parseAddress(value) !== undefined, "is not an IP address");
 const cidr = text.refine((value) => parseCidr(value) !== undefined, "is not a CIDR");
 const cidrs = z.array(cidr, { error: "must be a list of CIDRs" });
@@ -52,7 +52,7 @@ const reserve = given({
   handle: stored.min(1, "must not be empty"),
   note: stored,
 });
-const pod = given({ namespace: text, name: text });
+export const pod = given({ namespace: text, name: text });
 const use = text.optional();
 
 /** Who is to own blocks; and who may have owned them, under whatever name. */
@@ -66,9 +66,8 @@ const block = z.unknown().superRefine((value, context) => {
   if (!isWithin(DEEPEST, value)) problems.push(`it is more than ${DEEPEST} levels deep, and cannot be written`);
   for (const message of problems) context.addIssue(`is no block: ${message}`);
 });
-const namespace = others({
-  metadata: others({ labels: z.record(z.string(), text, { error: "must be a map of texts" }).optional() }).optional(),
-});
+export const mapOfTexts = z.record(z.string(), text, { error: "must be a map of texts" });
+const namespace = others({ metadata: others({ labels: mapOfTexts.optional() }).optional() });
 
 /** Which host, and which pools. */
 const placeOfBlocks = {
@@ -108,8 +107,8 @@ const releases = z.array(
   }),
   { error: "must be a list" },
 );
-const number = z.number({ error: "must be a number" });
-const switches = z.boolean({ error: "must be true or false" }).optional();
+export const number = z.number({ error: "must be a number" });
+export const switches = z.boolean({ error: "must be true or false" }).optional();
 
 /** Parameters of each method in their order; `args` stands for its own fields. */
 export const PARAMETERS: Readonly<Record<keyof Ipam, Readonly<Record<string, z.ZodType>>>> = {
@@ -164,11 +163,9 @@ export const PARAMETERS: Readonly<Record<keyof Ipam, Readonly<Record<string, z.Z
 };
 
 const isSignal = (value: unknown) => value instanceof AbortSignal;
+export const signal = z.custom(isSignal, "must be an AbortSignal");
 /** What every method takes last. */
-export const forCall = given({
-  signal: z.custom(isSignal, "must be an AbortSignal").optional(),
-  fresh: switches,
-}).optional();
+export const forCall = given({ signal: signal.optional(), fresh: switches }).optional();
 
 function bytesOf(attrs: Readonly<Record<string, string>>): number {
   return Object.entries(attrs).reduce(

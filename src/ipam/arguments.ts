@@ -28,7 +28,12 @@ export function behindTheDoor(ipam: Ipam): Ipam {
   return Object.fromEntries(methods) as Ipam;
 }
 
-function checkArguments(method: string, schemas: readonly [string, z.ZodType][], args: readonly unknown[]): void {
+/** @throws IpamError InvalidArgument, naming every argument at fault */
+export function checkArguments(
+  method: string,
+  schemas: readonly [string, z.ZodType][],
+  args: readonly unknown[],
+): void {
   const details = schemas.flatMap(([name, schema], index) =>
     readable(method, name, () => problemsOf(name, schema, args[index])),
   );

@@ -39,23 +39,23 @@ export interface IpamOptions {
   /** Where the data is. It stays the caller's to close. */
   readonly datastore: Datastore;
   /** Now: for cooldowns, claim ages and the start of sequence numbers. Default: the system's clock. */
-  readonly clock?: () => Date;
+  readonly clock?: (() => Date) | undefined;
   /** Where a host starts in a pool. Default: at a hash of its name. */
-  readonly blockOrder?: BlockOrder;
+  readonly blockOrder?: BlockOrder | undefined;
   /**
    * Reads a Node: once per call, where a pool has a node selector, or the host has no block yet and must exist. Default:
    * the nodes of the datastore's cluster; where it is none's, every host exists and has no labels.
    */
-  readonly nodes?: NodeReader;
+  readonly nodes?: NodeReader | undefined;
   /** The calling host is a Windows node, where strictAffinity must be true. Default: whether this process runs on Windows. */
-  readonly windowsHost?: boolean;
+  readonly windowsHost?: boolean | undefined;
   /** Name of the calling host, where a call names none. Default: the system's host name, lower-cased. */
-  readonly hostname?: string;
+  readonly hostname?: string | undefined;
   /**
    * Told once of each object that cannot be read, and of clean-up that failed without costing the call. Default: a
    * warning of the process.
    */
-  readonly warn?: (message: string) => void;
+  readonly warn?: ((message: string) => void) | undefined;
 }
 
 /**

@@ -109,7 +109,8 @@ async function writeOnto(
   return { config: effectiveConfig(written.spec), written: true, object: written };
 }
 
-async function stored(datastore: Datastore, options: CallOptions): Promise<IPAMConfiguration | undefined> {
+async function stored(datastore: Datastore, { signal, fresh }: CallOptions): Promise<IPAMConfiguration | undefined> {
+  const options = { ...(signal && { signal }), ...(fresh && { fresh }) };
   try {
     return await datastore.get("IPAMConfiguration", SINGLETON_NAME, options);
   } catch (error) {

@@ -120,12 +120,13 @@ export class IpamError extends Error {
   readonly expected: string | bigint | undefined;
 
   constructor(code: IpamErrorCode, message: string, facts: Facts = {}) {
-    super(escapeMessage(message), facts.cause === undefined ? undefined : { cause: facts.cause });
+    const { cause, details = [], holder, requested, expected } = Object(facts) as Facts;
+    super(escapeMessage(String(message)), cause === undefined ? undefined : { cause });
     this.code = code;
-    this.details = (facts.details ?? []).map(escapeLine);
-    this.holder = facts.holder;
-    this.requested = facts.requested;
-    this.expected = facts.expected;
+    this.details = details.map(escapeLine);
+    this.holder = holder;
+    this.requested = requested;
+    this.expected = expected;
   }
 
   /** What kind of error the code is. */

@@ -7,7 +7,7 @@ export interface BackoffOptions {
   /** The longest, in milliseconds. */
   readonly maxMs: number;
   /** From 0 to below 1. Default Math.random. */
-  readonly random?: () => number;
+  readonly random?: (() => number) | undefined;
 }
 
 /** One series of delays that grows with each failure. */

@@ -30,8 +30,10 @@ const NAMELESS = ["V3", "CLASSES", "Facts", "Taker", "ConfigRule", "IPAM_FIELDS"
 
 test("whoever uses a type can import it", () => {
   const schema = ({ kind, name }: Declared) => kind === "VariableDeclaration" && /^[a-z]/.test(name);
-  const nameless = seen.filter((declared) => !declared.exported && !schema(declared)).map(({ name }) => name);
-  expect(nameless.sort()).toEqual([...NAMELESS].sort());
+  // A checked function has the type of the one that it checks.
+  const exported = new Set(seen.filter((declared) => declared.exported).map(({ name }) => name));
+  const nameless = seen.filter(({ name }) => !exported.has(name)).filter((declared) => !schema(declared));
+  expect(nameless.map(({ name }) => name).sort()).toEqual([...NAMELESS].sort());
 });
 
 describe("documentation", () => {

@@ -2,6 +2,7 @@
 import { type IPAMBlock, type IpamKind, type V3, V3_API_VERSION } from "../../src/api/v3.ts";
 import { type Datastore, DatastoreError, type DatastoreErrorCode } from "../../src/datastore/datastore.ts";
 import { createIpam, type Ipam, type IpamOptions } from "../../src/ipam/client.ts";
+import { checkedCalls } from "../../src/library/datastores.ts";
 import type { ListedObjects } from "../invariants/check.ts";
 import { atHand } from "./at-hand.ts";
 import { openStore } from "./store.ts";
@@ -102,7 +103,7 @@ export async function world(options: WorldOptions = {}): Promise<World> {
     }),
     openIpam: (more = {}) =>
       createIpam({
-        datastore: watched(store, state),
+        datastore: checkedCalls(watched(store, state)), // as callers have it: what the library asks must pass the check
         clock: () => state.now,
         warn: (message) => state.warnings.push(message),
         hostname: "host-a",

@@ -21,6 +21,17 @@ export function escapeText(text: string): string {
   return keepingLines(text, (character) => SHORT[character] ?? escaped(character));
 }
 
+/** The same, for text that was coloured after it was escaped: of control sequences only `codes` are kept. */
+export function escapePainted(text: string, codes: readonly string[]): string {
+  const start = codes.filter((code) => text.includes(code));
+  if (start.length === 0) return escapeText(text);
+  const [code] = start as [string];
+  return text
+    .split(code)
+    .map((part) => escapePainted(part, codes))
+    .join(code);
+}
+
 /** A JSON document, which stays the same value. */
 export function escapeJson(json: string): string {
   return keepingLines(json, (character) =>

@@ -1,6 +1,7 @@
 /** What a reading verb answers, in every form it can be printed in. The JSON is the documented one; tables are for people. */
 
 import { escapeJson, escapeLine, escapeYaml, isUnsafe } from "../escape.ts";
+import { plain, type Screen } from "./screen.ts";
 import { type Column, tableText } from "./table.ts";
 
 export const FORMATS = ["table", "wide", "json", "yaml", "name"] as const;
@@ -17,9 +18,14 @@ export interface Output {
   /** For `-o name`, a line each. */
   readonly names: readonly string[];
   text(style: TextStyle): string;
+  /** Whether an empty text is an empty list, which is then said. */
+  readonly isList?: true;
 }
 
-export interface TextStyle {
+/** Said where a list is empty, as kubectl says it. */
+export const NOTHING = "No resources found";
+
+export interface TextStyle extends Screen {
   readonly wide: boolean;
   readonly headers: boolean;
 }
@@ -31,29 +37,34 @@ export function listing<T extends object>(
   columns: readonly Column<T>[],
   name: (row: T) => string,
 ): Output {
-  return { kind, value: { items }, names: items.map(name), text: tableOf(items, columns) };
+  return { kind, value: { items }, names: items.map(name), text: tableOf(items, columns), isList: true };
 }
 
-/** How rows are shown to people. */
-export function tableOf<T>(rows: readonly T[], columns: readonly Column<T>[]): Output["text"] {
-  return ({ wide, headers }) =>
+/** How rows are shown to people. With `-o wide` a table is whole, however narrow the terminal is. */
+export function tableOf<T>(rows: readonly T[], all: readonly Column<T>[]): Output["text"] {
+  return ({ wide, headers, paint, columns }) =>
     tableText(
       rows,
-      columns.filter((column) => wide || !column.wide),
-      headers,
+      all.filter((column) => wide || !column.wide),
+      { headers, paint, columns: wide ? undefined : columns },
     );
 }
 
-export interface PrintOptions {
+export const isTable = (format: Format): boolean => format === "table" || format === "wide";
+
+export interface PrintOptions extends Partial<Screen> {
   readonly format: Format;
   readonly headers: boolean;
 }
 
 /** The text of an answer, ending in a line feed; empty where there is nothing to say. */
-export async function printed(output: Output, { format, headers }: PrintOptions): Promise<string> {
+export async function printed(
+  output: Output,
+  { format, headers, columns, paint = plain }: PrintOptions,
+): Promise<string> {
   const { kind, value, names } = output;
   if (format === "name") return names.map((name) => `${escapeLine(name)}\n`).join("");
-  if (format === "table" || format === "wide") return output.text({ wide: format === "wide", headers });
+  if (isTable(format)) return output.text({ wide: format === "wide", headers, columns, paint });
   const document = { apiVersion: OUTPUT_VERSION, kind, ...value };
   if (format === "json") return `${escapeJson(json(document))}\n`;
   return yaml(JSON.parse(json(document)));

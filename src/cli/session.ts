@@ -1,22 +1,22 @@
 /** What a verb is run with: streams, clock, signal, and the data that the flags point at. */
-import { escapeLine, escapeText } from "../escape.ts";
+import { escapeLine, escapePainted, escapeText } from "../escape.ts";
 import type { Snapshot, Unread } from "../judgement/snapshot.ts";
 import type { Format, Output } from "./output.ts";
 import type { PlaceOptions } from "./place.ts";
 import type { Progress } from "./progress.ts";
+import { type ColorChoice, PAINT_CODES, plain, type Screen, screenOf, type Terminal, wrapped } from "./screen.ts";
 import type { takeSnapshot } from "./snapshot/take.ts";
 import { toldText } from "./told.ts";
 import type { Workplace } from "./writing/workplace.ts";
 
 /** Where text goes. */
-export interface Sink {
+export interface Sink extends Terminal {
   write(text: string): unknown;
-  readonly isTTY?: boolean | undefined;
 }
 
 /** A sink of lines: what a terminal would act on is escaped, wherever it comes from. */
 export function escaping(sink: Sink): Sink {
-  return { write: (text) => sink.write(escapeText(text)), isTTY: sink.isTTY };
+  return { write: (text) => sink.write(escapeText(text)), isTTY: sink.isTTY, columns: sink.columns };
 }
 
 /** The process around a run; tests give their own. */
@@ -38,6 +38,10 @@ export interface Io {
 export interface Session extends Io {
   /** Name the program was called by: `ipamctl` or `kubectl ipam`. */
   readonly program: string;
+  /** What data is shown on. */
+  readonly screen: Screen;
+  /** What standard error is shown on. */
+  readonly talk: Screen;
   /** Looks at the data. Of parts that could not be read those are named that the answer needs: `needed`, or all. */
   snapshot(needed?: readonly Unread["part"][]): Promise<Snapshot>;
   /** Opens the data to be changed; the caller closes it. @throws UsageError for a bundle */
@@ -61,12 +65,15 @@ export interface Session extends Io {
 export interface SessionOptions extends PlaceOptions {
   readonly output?: Format;
   readonly headers?: boolean;
+  readonly color?: ColorChoice;
 }
 
 export function createSession(io: Io, program: string, options: SessionOptions): Session {
   const [stdout, stderr] = [escaping(io.stdout), escaping(io.stderr)];
+  const screen = screenOf(io.stdout, io.env, options.color);
+  const talk = screenOf(io.stderr, io.env, options.color);
   const say = (text: string): void => {
-    stderr.write(`${escapeLine(text)}\n`);
+    stderr.write(`${wrapped(escapeLine(text), talk.columns).join("\n")}\n`);
   };
   const warned = new Set<string>();
   const warn = (text: string) => {
@@ -82,6 +89,8 @@ export function createSession(io: Io, program: string, options: SessionOptions):
     stdout,
     stderr,
     program,
+    screen,
+    talk,
     progress,
     say,
     warn,
@@ -118,9 +127,11 @@ export function createSession(io: Io, program: string, options: SessionOptions):
       return openWorkplace(place, { ...io, say: warn, retake });
     },
     print: async (output) => {
-      const { printed } = await import("./output.ts");
+      const { isTable, NOTHING, printed } = await import("./output.ts");
       const { output: format = "table", headers = true } = options;
-      stdout.write(await printed(output, { format, headers }));
+      const text = await printed(output, { format, headers, ...screen });
+      io.stdout.write(escapePainted(text, screen.paint === plain ? [] : PAINT_CODES));
+      if (output.isList && text === "" && isTable(format)) say(NOTHING);
     },
   };
 }

@@ -1,31 +1,74 @@
-/** Plain tables as kubectl prints them: columns of equal width, no lines, so that other tools can cut them. */
+/** Tables as kubectl prints them: columns of equal width, no lines, so that other tools can cut them. */
 import { escapeLine } from "../escape.ts";
+import { type Column, cellText, GAP } from "./column.ts";
+import { plain, type Screen, type Tone, wrapped } from "./screen.ts";
+import { fitted, shortened } from "./table-fit.ts";
 
-export interface Column<T> {
-  readonly header: string;
-  readonly value: (row: T) => string;
-  /** Numbers stand to the right. */
-  readonly right?: true;
-  /** Only with `-o wide`. */
-  readonly wide?: true;
+export type { Column } from "./column.ts";
+
+/** What a table is drawn for. */
+export interface TableStyle extends Partial<Screen> {
+  readonly headers: boolean;
 }
 
-const GAP = "   ";
+interface Cell {
+  readonly text: string;
+  readonly tone: Tone | undefined;
+}
 
 /** A line per row, after one of headers; empty where there is no row. */
-export function tableText<T>(rows: readonly T[], columns: readonly Column<T>[], headers: boolean): string {
+export function tableText<T>(rows: readonly T[], all: readonly Column<T>[], style: TableStyle): string {
   if (rows.length === 0) return "";
-  const cells = rows.map((row) => columns.map(({ value }) => escapeLine(value(row)) || "-"));
-  const lines = headers ? [columns.map(({ header }) => header), ...cells] : cells;
-  const widths = columns.map((_, at) => lines.reduce((most, line) => Math.max(most, line[at]!.length), 0));
-  const padded = (cell: string, at: number) =>
-    columns[at]!.right ? cell.padStart(widths[at]!) : cell.padEnd(widths[at]!);
+  const { headers, columns: most, paint = plain } = style;
+  const { columns, widths } = fitted(rows, all, headers, most);
+  const cells = rows.map((row) =>
+    columns.map(({ value, tone }): Cell => ({ text: cellText(value(row)), tone: tone?.(row) })),
+  );
+  const heading = columns.map(({ header }): Cell => ({ text: header, tone: undefined }));
+  const lines = (headers ? [heading, ...cells] : cells).flatMap((line) => foldedLine(line, columns, widths));
+  const padded = ({ text, tone }: Cell, at: number) => {
+    const room = " ".repeat(widths[at]! - text.length);
+    return columns[at]!.right ? room + paint(text, tone) : paint(text, tone) + room;
+  };
   return lines.map((line) => `${line.map(padded).join(GAP).trimEnd()}\n`).join("");
 }
 
-/** Two columns of words: `Node:   node-a`. */
-export function fieldsText(fields: readonly (readonly [name: string, value: string])[]): string {
+/** A line of the table, and where a sentence goes on, more of them with nothing beside it. */
+function foldedLine<T>(line: readonly Cell[], columns: readonly Column<T>[], widths: readonly number[]): Cell[][] {
+  const last = line.length - 1;
+  const cut = line.map(({ text, tone }, at) => ({
+    text: columns[at]!.sentence ? text : shortened(text, widths[at]!),
+    tone,
+  }));
+  if (!columns[last]!.sentence) return [cut];
+  const { text, tone } = line[last]!;
+  const width = widths[last]!;
+  const words = text.split(" ").map((word) => shortened(word, width));
+  const empty = cut.slice(0, last).map((): Cell => ({ text: "", tone: undefined }));
+  return wrapped(words.join(" "), width).map((part, at) => [
+    ...(at === 0 ? cut.slice(0, last) : empty),
+    { text: part, tone },
+  ]);
+}
+
+/** Two columns of words: `Node:   node-a`. On a terminal the second continues on the next line, between words. */
+export function fieldsText(
+  fields: readonly (readonly [name: string, value: string])[],
+  { columns }: Partial<Screen> = {},
+): string {
   const shown = fields.map(([name, value]) => [`${escapeLine(name)}:`, escapeLine(value)] as const);
   const width = shown.reduce((most, [name]) => Math.max(most, name.length), 0);
-  return shown.map(([name, value]) => `${name.padEnd(width)}${GAP}${value}\n`).join("");
+  const room = columns === undefined ? undefined : Math.max(20, columns - width - GAP.length);
+  const lines = shown.flatMap(([name, value]) =>
+    wrapped(value, room).map((part, at) => `${(at === 0 ? name : "").padEnd(width)}${GAP}${part}`.trimEnd()),
+  );
+  return lines.map((line) => `${line}\n`).join("");
+}
+
+/** Sentences, each wrapped at words on a terminal; what follows a line break is indented by `indent`. */
+export function sentencesText(lines: readonly string[], { columns }: Partial<Screen>, indent = "  "): string {
+  return lines
+    .flatMap((line) => wrapped(escapeLine(line), columns, indent))
+    .map((line) => `${line}\n`)
+    .join("");
 }

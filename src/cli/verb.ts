@@ -93,5 +93,12 @@ export const OUTPUT_FLAGS: readonly FlagRow[] = [
     choices: ["table", "wide", "json", "yaml", "name"],
     help: "How to print it.",
   },
+  {
+    group: FORM,
+    flags: "--color <WHEN>",
+    default: "auto",
+    choices: ["auto", "always", "never"],
+    help: "Colour severities: auto does on a terminal, unless NO_COLOR is set.",
+  },
   { group: FORM, flags: "--no-headers", help: "Tables without their first line." },
 ];

@@ -22,6 +22,8 @@ export interface RunOptions extends Partial<Pick<Io, "now" | "signal" | "env" | 
   /** Its IPAM objects are looked at in an embedded store. */
   readonly stored?: Snapshot;
   readonly program?: string;
+  /** Columns of the terminal that both streams are. */
+  readonly terminal?: number;
 }
 
 const signal = new AbortController().signal;
@@ -36,15 +38,16 @@ export function scratchFile(name: string): string {
 
 /** `ipamctl("show", "--ip", "10.0.0.1")`: the program never looks at this machine's own cluster. */
 export async function ipamctl(args: readonly string[], options: RunOptions = {}): Promise<Ran> {
-  const { snapshot, stored, program, ...io } = options;
+  const { snapshot, stored, program, terminal, ...io } = options;
+  const screen = terminal === undefined ? {} : { isTTY: true, columns: terminal };
   let [stdout, stderr] = ["", ""];
   const place = snapshot ? ["--bundle", await bundleOf(snapshot)] : [];
   if (stored) place.push("--datastore", `embedded:${await storeOf(stored)}`);
   const code = await runProgram(
     [...args, ...place],
     {
-      stdout: { write: (text) => (stdout += text) },
-      stderr: { write: (text) => (stderr += text) },
+      stdout: { write: (text) => (stdout += text), ...screen },
+      stderr: { write: (text) => (stderr += text), ...screen },
       env: { HOME: "/nonexistent" },
       now: () => NOW,
       signal,

@@ -6,9 +6,11 @@ import { statusOf } from "../../reconcilers/installation/status.ts";
 import { INSTALLATION_API_VERSION, type Installation } from "../../src/api/installation.ts";
 import { printed } from "../../src/cli/output.ts";
 import { createProgress } from "../../src/cli/progress.ts";
+import { PAINT_CODES, screenOf } from "../../src/cli/screen.ts";
 import { fieldsText, tableText } from "../../src/cli/table.ts";
 import { ask } from "../../src/cli/terminal.ts";
 import { DatastoreError } from "../../src/datastore/datastore.ts";
+import { escapePainted } from "../../src/escape.ts";
 import { saidOnce } from "../../src/ipam/context.ts";
 import { IpamError } from "../../src/ipam/errors.ts";
 import { createEventRecorder } from "../../src/kube/events.ts";
@@ -108,8 +110,18 @@ describe("what ipamctl prints", () => {
   });
 
   it("as a table and as fields", () => {
-    expectPlain(tableText([EVIL], [{ header: "A", value: (row) => row }], true));
+    expectPlain(tableText([EVIL], [{ header: "A", value: (row) => row }], { headers: true }));
     expectPlain(fieldsText([[EVIL, EVIL]]));
+  });
+
+  it("as a coloured table: no other control sequence than the painter's, and none of a cell", () => {
+    const cell = `${EVIL}${PAINT_CODES.join("")}`;
+    const { paint } = screenOf({}, {}, "always");
+    const style = { headers: true, paint };
+    const table = tableText([cell], [{ header: "A", value: (row) => row, tone: () => "critical" }], style);
+    const seen = escapePainted(table, PAINT_CODES);
+    expect(PAINT_CODES.filter((code) => seen.includes(code))).toHaveLength(2);
+    expectPlain(PAINT_CODES.reduce((text, code) => text.replaceAll(code, ""), seen));
   });
 
   it("as a question and as progress", async () => {

@@ -71,9 +71,13 @@ async function checkAll(
 
 const planned = ({ steps }: Plan): Row[] => steps.map((step) => rowOf(step, "planned"));
 
-async function confirmed({ stderr, ask, say, signal }: Session, plan: Plan, { yes }: WriteOptions): Promise<boolean> {
+async function confirmed(
+  { stderr, talk, ask, say, signal }: Session,
+  plan: Plan,
+  { yes }: WriteOptions,
+): Promise<boolean> {
   signal.throwIfAborted();
-  stderr.write(planText(plan));
+  stderr.write(planText(plan, talk));
   if (yes) return true;
   const answer = await ask!(`${plan.title}? [y/N] `);
   if (/^y(es)?$/i.test(answer.trim())) return true;

@@ -1,5 +1,6 @@
 /** What a writing verb means to do, and what came of it: rows that are printed the same before and after. */
 import { type Output, tableOf } from "../output.ts";
+import { plain, type Screen } from "../screen.ts";
 import type { Column } from "../table.ts";
 
 /** Something that the verb is about, with its reason. */
@@ -102,9 +103,9 @@ export function countsText(rows: readonly Row[]): string {
 const MOST_SHOWN = 20;
 
 /** The plan as a person is shown it before being asked. */
-export function planText({ steps, kept }: Plan): string {
+export function planText({ steps, kept }: Plan, screen: Screen): string {
   const rows = [...steps.map((step) => rowOf(step, "planned")), ...kept.map((item) => rowOf(item, "kept"))];
   const rest = rows.length - MOST_SHOWN;
-  const shown = rowsOutput("", rows.slice(0, MOST_SHOWN)).text({ wide: false, headers: true });
+  const shown = rowsOutput("", rows.slice(0, MOST_SHOWN)).text({ wide: false, headers: true, ...screen, paint: plain });
   return rest > 0 ? `${shown}and ${rest} more: --dry-run shows all\n` : shown;
 }

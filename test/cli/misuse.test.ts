@@ -33,10 +33,10 @@ it("an empty table says that it is the answer, and a name that is near", async (
   expect(await ipamctl(["show", "--pod", "nobody"], { snapshot: sound })).toEqual({
     code: 0,
     stdout: "",
-    stderr: "no such address\n",
+    stderr: "No resources found\n",
   });
   const near = await ipamctl(["show", "--node", "nod-b", "-o", "json"], { snapshot: sound });
-  expect(near.stderr).toBe("no such address; there is no node nod-b: did you mean node-b?\n");
+  expect(near.stderr).toBe("there is no node nod-b: did you mean node-b?\n");
   expect(JSON.parse(near.stdout)).toMatchObject({ items: [] });
 });
 

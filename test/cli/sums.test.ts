@@ -212,17 +212,20 @@ describe("what makes the difference is said in one line", () => {
 
 describe("a screen without rows says so", () => {
   const empty = emptySnapshot(sound.takenAt);
-  it.each([
-    [["show"], "there are no IP pools"],
-    [["show", "--blocks"], "there are no IP pools and no blocks"],
-    [["show", "--map"], "there are no IP pools"],
-    [["show", "--borrowed"], "no address is borrowed"],
-    [["show", "--cooldown"], "no address cools down"],
-    [["top"], "there are no IP pools"],
-  ])("%j", async (args, sentence) => {
-    const ran = await ipamctl(args, { snapshot: empty });
-    expect(ran).toMatchObject({ code: 0, stdout: "" });
-    expect(ran.stderr).toContain(`${sentence}\n`);
+  const lists = [
+    ["show"],
+    ["show", "--blocks"],
+    ["show", "--map"],
+    ["show", "--borrowed"],
+    ["show", "--cooldown"],
+    ["top"],
+  ];
+  it.each(lists.map((args) => args.join(" ")))("%s", async (command) => {
+    const ran = await ipamctl(command.split(" "), { snapshot: empty });
+    expect(ran).toMatchObject({ code: 0, stdout: "", stderr: expect.stringMatching(/^No resources found$/m) });
+    const json = await ipamctl([...command.split(" "), "-o", "json"], { snapshot: empty });
+    expect(json.stderr).not.toContain("No resources found");
+    expect(Object.values(JSON.parse(json.stdout))).toContainEqual([]);
   });
 });
 
@@ -231,5 +234,5 @@ it("an address that cools down, or is a Service's, is used by no node: that is k
   expect(ran).toMatchObject({ code: 0, stderr: "" });
   const byHand = usedBlock("10.0.0.8/30", "node-a", { 0: { handle_id: "by-hand" } });
   const unsure = await ipamctl(["show", "--borrowed"], { snapshot: { ...sound, blocks: [...sound.blocks, byHand] } });
-  expect(unsure.stderr).toBe("1 address does not say which node uses it: whether it is borrowed is unknown\n");
+  expect(unsure.stderr).toContain("1 address does not say which node uses it: whether it is borrowed is unknown\n");
 });

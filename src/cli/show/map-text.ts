@@ -28,6 +28,7 @@ export function mapOutput(maps: readonly PoolMap[], ascii: boolean): Output {
   return {
     kind: "PoolMapList",
     value: { items: maps },
+    isList: true,
     names: maps.map(({ pool }) => `ippool/${pool}`),
     text: () => (maps.length === 0 ? "" : `${drawn.join("\n")}\n${legend(glyphs)}`),
   };

@@ -116,7 +116,13 @@ const blockLine = ({ pool: _name, ...block }: BlockRow): Line => ({ ...block, gr
 
 export function poolsOutput(pools: readonly PoolRow[]): Output {
   const names = pools.map(({ name }) => `ippool/${name}`);
-  return { kind: "PoolList", value: { items: pools }, names, text: tableOf(pools.map(poolLine), columnsFor(pools)) };
+  return {
+    kind: "PoolList",
+    value: { items: pools },
+    names,
+    text: tableOf(pools.map(poolLine), columnsFor(pools)),
+    isList: true,
+  };
 }
 
 /** As calicoctl shows them: a pool, then its blocks; at the end the blocks in no pool. */
@@ -125,5 +131,5 @@ export function blocksOutput(pools: readonly PoolRow[], blocks: readonly BlockRo
   const blocksOf = (pool: string | undefined) => (ofPool.get(pool) ?? []).map(blockLine);
   const lines = [...pools.flatMap((pool) => [poolLine(pool), ...blocksOf(pool.name)]), ...blocksOf(undefined)];
   const names = blocks.map(({ cidr }) => `ipamblock/${blockName(cidr)}`);
-  return { kind: "BlockList", value: { items: blocks }, names, text: tableOf(lines, columnsFor(pools)) };
+  return { kind: "BlockList", value: { items: blocks }, names, text: tableOf(lines, columnsFor(pools)), isList: true };
 }

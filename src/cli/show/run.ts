@@ -13,7 +13,7 @@ import { poolMap } from "./map.ts";
 import { mapOutput } from "./map-text.ts";
 import { addressOutput, addressReport } from "./one-address.ts";
 import { blockRows, blocksOutput, poolRows, poolsOutput } from "./pools.ts";
-import { besidesBlocks, differences, NO_POOLS } from "./shares.ts";
+import { besidesBlocks, differences } from "./shares.ts";
 
 const FILTERS = ["node", "namespace", "pod", "handle", "cooldown"] as const;
 /** What can be asked for, at most one at a time; the filters together are one. */
@@ -43,16 +43,13 @@ function remarks(question: Question, inventory: Inventory, asked: ShowOptions): 
   const pools = ["pools", "blocks"].includes(question) ? poolRows(inventory, asked.pool) : [];
   switch (question) {
     case "pools":
-      return inventory.pools.length === 0 ? [NO_POOLS] : differences(pools);
+      return differences(pools);
     case "blocks":
-      if (inventory.pools.length + inventory.blocks.length === 0) return [`${NO_POOLS} and no blocks`];
       return [...differences(pools), ...besidesBlocks(pools)];
-    case "map":
-      return inventory.pools.length === 0 ? [NO_POOLS] : [];
     case "borrowed":
-      return [...(isEmpty(inventory, asked) ? ["no address is borrowed"] : []), ...unsureOfNode(inventory)];
+      return unsureOfNode(inventory);
     case "addresses":
-      return isEmpty(inventory, asked) ? [noAddress(inventory, asked)] : [];
+      return isEmpty(inventory, asked) ? unknownNode(inventory, asked) : [];
     default:
       return [];
   }
@@ -128,16 +125,14 @@ function mapsOf(inventory: Inventory, wanted: string | undefined) {
   return pools.map((pool) => poolMap(inventory, pool));
 }
 
-/** An empty table may be the answer, or come of a name that is not one. */
-function noAddress({ snapshot: { nodes = [] } }: Inventory, { node, cooldown, ...others }: ShowOptions): string {
-  const isFiltered = FILTERS.some((filter) => ({ ...others, node })[filter as "node"] !== undefined);
-  if (cooldown && !isFiltered) return "no address cools down";
-  if (node === undefined || nodes.length === 0 || nodes.some(({ name }) => name === node)) return "no such address";
+/** An empty list may be the answer, or the node's name may be misspelt. */
+function unknownNode({ snapshot: { nodes = [] } }: Inventory, { node }: ShowOptions): string[] {
+  if (node === undefined || nodes.length === 0 || nodes.some(({ name }) => name === node)) return [];
   const near = nearest(
     node,
     nodes.map(({ name }) => name),
   );
-  return `no such address; there is no node ${node}${near ? `: did you mean ${near}?` : ""}`;
+  return [`there is no node ${node}${near ? `: did you mean ${near}?` : ""}`];
 }
 
 function unsureOfNode(inventory: Inventory): string[] {

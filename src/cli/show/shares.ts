@@ -34,9 +34,6 @@ export function reservedInUse(range: Cidr, blocks: readonly IPAMBlock[], reserve
   return BigInt(found.size);
 }
 
-/** Said where a table of pools is empty. */
-export const NO_POOLS = "there are no IP pools";
-
 type Row = Shares & { readonly name: string };
 
 /** `p4 2, p6 1`; undefined where all counts are 0. */

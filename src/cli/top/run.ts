@@ -6,7 +6,7 @@ import type { Snapshot } from "../../judgement/snapshot.ts";
 import { countOf, percent } from "../numbers.ts";
 import { type Output, tableOf } from "../output.ts";
 import type { Session } from "../session.ts";
-import { NO_POOLS, notFree } from "../show/shares.ts";
+import { notFree } from "../show/shares.ts";
 import type { Column } from "../table.ts";
 import { UsageError } from "../usage-error.ts";
 import type { Given } from "../verb.ts";
@@ -26,7 +26,8 @@ export async function run(session: Session, { options }: Given): Promise<undefin
   const source = earlier ? { earlier: inventoryOf(earlier) } : { spanMs: hours * 3_600_000 };
   const pools = topPools(inventory, source);
   await session.print(topOutput(pools, shown));
-  for (const line of pools.length === 0 ? [NO_POOLS] : [notFree(pools)]) if (line) session.say(line);
+  const used = notFree(pools);
+  if (used) session.say(used);
   const { config, snapshot } = inventory;
   for (const scarce of scarceBlocks(config, inventory.pools, snapshot.nodes ?? [])) session.say(scarceText(scarce));
   if (!earlier && pools.length > 0)
@@ -80,6 +81,7 @@ export function topOutput(pools: readonly TopPool[], nodes: readonly TopNode[]):
     kind: "Top",
     value: { pools, nodes },
     names: [...pools.map(({ name }) => `ippool/${name}`), ...nodes.map(({ name }) => `node/${name}`)],
+    isList: true,
     text: (style) => [poolText(style), nodeText(style)].filter((text) => text !== "").join("\n"),
   };
 }

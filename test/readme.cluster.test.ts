@@ -13,7 +13,7 @@ const commands = readFileSync(join(import.meta.dirname, "../README.md"), "utf8")
   .split("\n")
   .filter((line) => line.startsWith("    "))
   .map((line) => line.trim());
-/** Run by scripts/package.program.test.ts: packing, and installing elsewhere. */
+/** Packing, and installing elsewhere, is what the tests of the package do. */
 const PACKED = 'npm install --prefix ~/ipam-try "$(npm pack --silent)"';
 const scripts = (JSON.parse(readFileSync("package.json", "utf8")) as { scripts: Record<string, string> }).scripts;
 

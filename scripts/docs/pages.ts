@@ -8,7 +8,7 @@ import { openStage } from "./stage.ts";
 
 const root = join(import.meta.dirname, "../..");
 /** Of a page; wide enough for most tables, and narrow enough for most screens. */
-const TERMINAL = { columns: 110 };
+const TERMINAL = { columns: 120 };
 const TRANSCRIPT = /^```console(?: (\w+))?\n([\s\S]*?)^```$/gm;
 
 /** A fence's second word chooses the cluster. */

@@ -9,11 +9,10 @@ export interface Column<T> {
   readonly right?: true;
   /** Only with `-o wide`. */
   readonly wide?: true;
-  /**
-   * Where a table is wider than the terminal, columns with the least importance are left out first. Default: never left
-   * out; one that is too long is shortened.
-   */
+  /** Where a table is wider than the terminal, those of least importance are left out first. Default: not left out. */
   readonly importance?: number;
+  /** On a terminal it may be shortened in the middle, where leaving out is not enough. */
+  readonly name?: true;
   /** A shorter value, for a terminal on which the table does not fit. */
   readonly brief?: (row: T) => string;
   /** The last column: on a terminal it continues on the next line, between words. */

@@ -19,6 +19,21 @@ export function countOf(part: bigint, whole: bigint): string {
   return `${part} (${percent(part, whole)})`;
 }
 
+/** From here on a terminal shows how large a number is, where its digits do not fit. */
+const MANY = 10n ** 12n;
+
+/** `281474976710656`, where there is no room for its digits: `2.8e14`. */
+export function briefCount(count: bigint): string {
+  if (count < MANY) return String(count);
+  const digits = String(count);
+  return `${digits[0]}.${digits[1]}e${digits.length - 1}`;
+}
+
+/** `2.8e14 (92%)`. */
+export function briefCountOf(part: bigint, whole: bigint): string {
+  return `${briefCount(part)} (${percent(part, whole)})`;
+}
+
 function halfToEven(dividend: bigint, divisor: bigint): bigint {
   const [quotient, twice] = [dividend / divisor, (dividend % divisor) * 2n];
   if (twice !== divisor) return twice > divisor ? quotient + 1n : quotient;

@@ -53,9 +53,22 @@ function hasColor({ isTTY }: Terminal, env: NodeJS.ProcessEnv, color: ColorChoic
   return isTTY === true && !env["NO_COLOR"] && env["TERM"] !== "dumb";
 }
 
-/** Lines of at most so many columns, broken between words; a word that is longer stays whole on a line of its own. */
+/** A sentence that ends in a command of this program or of another. */
+const COMMAND = /^(.*: )((?:ipamctl|kubectl|calicoctl) [^;]*)$/;
+
+/**
+ * Lines of at most so many columns, broken between words. A word that is longer stays whole on a line of its own, and so
+ * does a command at the end: it can then be copied.
+ */
 export function wrapped(text: string, columns: number | undefined, indent = ""): string[] {
   if (columns === undefined || text.length <= columns) return [text];
+  const [, before, command] = COMMAND.exec(text) ?? [];
+  if (before === undefined || command === undefined) return folded(text, columns, indent);
+  return [...folded(before.trimEnd(), columns, indent), `${/^ */.exec(text)![0]}${indent}${command}`];
+}
+
+/** The same, for a column of a table: a command is broken as everything else. */
+export function folded(text: string, columns: number, indent = ""): string[] {
   const lead = /^ */.exec(text)![0];
   const lines: string[] = [];
   let line = "";

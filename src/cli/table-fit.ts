@@ -6,10 +6,10 @@ export interface Fitted<T> {
   readonly widths: readonly number[];
 }
 
-/** A sentence is readable from here on; more important than whole names. */
-const SENTENCE = 32;
+/** A sentence is readable from here on. */
+const SENTENCE = 24;
 /** A name is recognised by so much of it. */
-const NAME = 12;
+const NAME = 10;
 
 /** All of it where there is no terminal. Else shorter values, then fewer columns, then shorter names. */
 export function fitted<T>(
@@ -32,9 +32,9 @@ function widthOf<T>({ header, value }: Column<T>, rows: readonly T[], headers: b
 const total = (widths: readonly number[]) =>
   widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
 
-/** As narrow as a column can be. A number is never shortened. */
-function least<T>({ sentence, right, header }: Column<T>, width: number): number {
-  if (right) return width;
+/** As narrow as a column can be: numbers, addresses and times are never shortened. */
+function least<T>({ sentence, name, header }: Column<T>, width: number): number {
+  if (!name && !sentence) return width;
   return Math.min(width, Math.max(sentence ? SENTENCE : NAME, header.length));
 }
 

@@ -8,7 +8,7 @@ interface Row {
   readonly free: bigint;
   readonly why: string;
 }
-const NAME: Column<Row> = { header: "NAME", value: ({ name }) => name };
+const NAME: Column<Row> = { header: "NAME", name: true, value: ({ name }) => name };
 const ZONE: Column<Row> = { header: "ZONE", value: ({ zone }) => zone, importance: 1 };
 const FREE: Column<Row> = { header: "FREE", right: true, importance: 2, value: ({ free }) => String(free) };
 const WHY: Column<Row> = { header: "WHY", value: ({ why }) => why, sentence: true };
@@ -86,6 +86,13 @@ describe("sentences", () => {
     expect(wrapped("one two three", 7, "  ")).toEqual(["one two", "  three"]);
     expect(wrapped("one two", undefined)).toEqual(["one two"]);
     expect(wrapped("averylongword x", 5)).toEqual(["averylongword", "x"]);
+  });
+
+  it("keep a command at their end whole, to be copied", () => {
+    expect(wrapped("  next: ipamctl repair LeakedAddress", 20, "  ")).toEqual([
+      "  next:",
+      "    ipamctl repair LeakedAddress",
+    ]);
   });
 
   it("of fields continue below the value", () => {

@@ -1,7 +1,7 @@
 /** Tables as kubectl prints them: columns of equal width, no lines, so that other tools can cut them. */
 import { escapeLine } from "../escape.ts";
 import { type Column, cellText, GAP } from "./column.ts";
-import { plain, type Screen, type Tone, wrapped } from "./screen.ts";
+import { folded, plain, type Screen, type Tone, wrapped } from "./screen.ts";
 import { fitted, shortened } from "./table-fit.ts";
 
 export type { Column } from "./column.ts";
@@ -45,11 +45,14 @@ function foldedLine<T>(line: readonly Cell[], columns: readonly Column<T>[], wid
   const width = widths[last]!;
   const words = text.split(" ").map((word) => shortened(word, width));
   const empty = cut.slice(0, last).map((): Cell => ({ text: "", tone: undefined }));
-  return wrapped(words.join(" "), width).map((part, at) => [
+  return folded(words.join(" "), width).map((part, at) => [
     ...(at === 0 ? cut.slice(0, last) : empty),
     { text: part, tone },
   ]);
 }
+
+/** On a terminal a field with a longer name has its value on the next line. */
+const LONG_NAME = 24;
 
 /** Two columns of words: `Node:   node-a`. On a terminal the second continues on the next line, between words. */
 export function fieldsText(
@@ -57,12 +60,15 @@ export function fieldsText(
   { columns }: Partial<Screen> = {},
 ): string {
   const shown = fields.map(([name, value]) => [`${escapeLine(name)}:`, escapeLine(value)] as const);
-  const width = shown.reduce((most, [name]) => Math.max(most, name.length), 0);
-  const room = columns === undefined ? undefined : Math.max(20, columns - width - GAP.length);
-  const lines = shown.flatMap(([name, value]) =>
-    wrapped(value, room).map((part, at) => `${(at === 0 ? name : "").padEnd(width)}${GAP}${part}`.trimEnd()),
-  );
-  return lines.map((line) => `${line}\n`).join("");
+  const narrow = columns === undefined ? shown : shown.filter(([name]) => name.length <= LONG_NAME);
+  const width = narrow.reduce((most, [name]) => Math.max(most, name.length), 0);
+  const room = columns === undefined ? undefined : columns - width - GAP.length;
+  const lines = shown.flatMap(([name, value]) => {
+    const [first, ...rest] = name.length > width ? ["", ...wrapped(value, room)] : wrapped(value, room);
+    const head = first === "" ? name : `${name.padEnd(width)}${GAP}${first}`;
+    return [head, ...rest.map((part) => `${" ".repeat(width)}${GAP}${part}`)];
+  });
+  return lines.map((line) => `${line.trimEnd()}\n`).join("");
 }
 
 /** Sentences, each wrapped at words on a terminal; what follows a line break is indented by `indent`. */

@@ -1,6 +1,6 @@
 /** `ipamctl show` by situation: exit code, what stands on standard output, what is said beside it. */
 import { describe, expect, it } from "vitest";
-import { usedBlock } from "../support/ipam-data.ts";
+import { pool, usedBlock } from "../support/ipam-data.ts";
 import { ipamctl, rows } from "./ipamctl.ts";
 import { ofPod, sound } from "./sound.ts";
 
@@ -208,19 +208,37 @@ describe("--configuration", () => {
 });
 
 describe("--map", () => {
-  it("draws every block in Z-order, with what is special about it", async () => {
+  it("draws every block in reading order, and names what is special", async () => {
     const { stdout, code } = await show("--map", "--pool", "p4", "--ascii");
     expect(code).toBe(0);
     expect(stdout.split("\n").slice(0, 3)).toEqual([
-      "p4 10.0.0.0/28: 2 blocks, a cell is a /30",
-      "10.0.0.0/30  = +b",
-      "10.0.0.8/30  . .",
+      "p4 10.0.0.0/28: 2 blocks, a cell is a block, a /30",
+      "10.0.0.0/30   = +b. .",
+      "b 10.0.0.4/30: borrowed addresses, cooling addresses",
     ]);
+  });
+
+  it("has rows of a power of two cells, ascending, below a scale, that fit the terminal", async () => {
+    const wide = pool("wide", "10.64.0.0/16", { blockSize: 26 });
+    const snapshot = { ...sound, pools: [wide], blocks: [usedBlock("10.64.9.64/26", "node-a", {})] };
+    const { stdout } = await ipamctl(["show", "--map", "--ascii"], { snapshot, terminal: 80, env: { TERM: "dumb" } });
+    const [title, scale, ...grid] = stdout.split("\n").filter((line) => !/^[.p] /.test(line) && line !== "");
+    expect(title).toBe("wide 10.64.0.0/16: 1 block, a cell is a block, a /26, a row a /22");
+    expect(scale).toBe(`${" ".repeat(18)}0${" ".repeat(15)}8`);
+    expect(grid.slice(0, 3).map((line) => line.split(" ")[0])).toEqual([
+      "10.64.0.0/26",
+      "10.64.4.0/26",
+      "10.64.8.0/26",
+    ]);
+    expect(grid[2]).toBe("10.64.8.0/26      . . . . . o . . . . . . . . . .");
+    const narrow = (await ipamctl(["show", "--map", "--ascii"], { snapshot, terminal: 40, env: { TERM: "dumb" } }))
+      .stdout;
+    for (const line of narrow.split("\n")) expect(line.length).toBeLessThanOrEqual(40);
   });
 
   it("is data too", async () => {
     const { items } = await shown("--map", "--pool", "lb");
-    expect(items[0]).toMatchObject({ pool: "lb", columns: 2, rows: 1, zOrder: true });
+    expect(items[0]).toMatchObject({ pool: "lb", blockSize: 30, complete: true });
     expect(items[0].cells.map(({ cidr, used }: { cidr: string; used: number }) => [cidr, used])).toEqual([
       ["10.4.0.0/30", 0.25],
       ["10.4.0.4/30", 0],

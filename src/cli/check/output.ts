@@ -1,10 +1,9 @@
 /** How findings are shown: to people by code, the worst first, with a few examples each; to programs all of them. */
 
-import { escapeLine } from "../../escape.ts";
 import { CODES } from "../../judgement/codes.ts";
 import { type Finding, SEVERITIES, type Severity } from "../../judgement/finding.ts";
-import { type Output, tableOf } from "../output.ts";
-import type { Column } from "../table.ts";
+import { type Output, type TextStyle, tableOf } from "../output.ts";
+import { type Column, sentencesText } from "../table.ts";
 import type { Judged } from "./run.ts";
 
 export type Summary = Readonly<Record<Severity, number>>;
@@ -25,7 +24,7 @@ export function summaryText(summary: Summary): string {
 const EXAMPLES = 5;
 
 const COLUMNS: readonly Column<Finding>[] = [
-  { header: "SEVERITY", value: ({ severity }) => severity },
+  { header: "SEVERITY", value: ({ severity }) => severity, tone: ({ severity }) => severity },
   { header: "CODE", value: ({ code }) => code },
   { header: "OBJECT", value: objectText },
   { header: "ADDRESS", value: ({ address = "" }) => address },
@@ -43,7 +42,8 @@ export function checkOutput({ snapshot, findings, looks }: Judged): Output {
     kind: "CheckReport",
     value,
     names: findings.map((finding) => `${finding.code} ${objectText(finding)} ${finding.address ?? ""}`.trimEnd()),
-    text: (style) => (style.wide ? wide(style) : [...byCode.values()].map(paragraph).join("\n")),
+    text: (style) =>
+      style.wide ? wide(style) : [...byCode.values()].map((found) => paragraph(found, style)).join("\n"),
   };
 }
 
@@ -51,15 +51,12 @@ function objectText({ object }: Finding): string {
   return `${object.kind}/${object.name}`;
 }
 
-function paragraph(findings: readonly Finding[]): string {
+function paragraph(findings: readonly Finding[], style: TextStyle): string {
   const { code, severity, command } = findings[0]!;
   const examples = findings.slice(0, EXAMPLES).map((finding) => `  ${objectText(finding)}: ${finding.message}`);
   const rest = findings.length - examples.length;
-  const lines = [
-    `${severity} ${code} (${findings.length}): ${CODES[code]!.title}`,
-    ...examples,
-    ...(rest > 0 ? [`  and ${rest} more: -o wide shows all`] : []),
-    `  mend: ${command}`,
-  ];
-  return lines.map((line) => `${escapeLine(line)}\n`).join("");
+  const title = sentencesText([`${severity} ${code} (${findings.length}): ${CODES[code]!.title}`], style);
+  const lines = [...examples, ...(rest > 0 ? [`  and ${rest} more: -o wide shows all`] : []), `  mend: ${command}`];
+  const painted = style.paint(severity, severity) + title.slice(severity.length);
+  return painted + sentencesText(lines, style);
 }

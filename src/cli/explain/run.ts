@@ -5,7 +5,7 @@ import { CAUSES } from "../../judgement/why/codes.ts";
 import { nearest } from "../nearest.ts";
 import { listing, type Output } from "../output.ts";
 import type { Session } from "../session.ts";
-import type { Column } from "../table.ts";
+import { type Column, sentencesText } from "../table.ts";
 import { UsageError } from "../usage-error.ts";
 import type { Given } from "../verb.ts";
 
@@ -27,7 +27,8 @@ export async function run(session: Session, { arguments: [code] }: Given): Promi
 function causeExplained(asked: string): Output | undefined {
   const [code, row] = Object.entries(CAUSES).find(([name]) => name.toLowerCase() === asked.toLowerCase()) ?? [];
   if (code === undefined || row === undefined || Object.hasOwn(CODES, code)) return undefined;
-  const text = () => `${code} (cause of \`why\`): ${row.title}\n\n${row.means}\n\nTo do: ${row.does}\n`;
+  const lines = [`${code} (cause of \`why\`): ${row.title}`, "", row.means, "", `To do: ${row.does}`];
+  const text: Output["text"] = (style) => sentencesText(lines, style, "");
   return { kind: "Cause", value: { code, ...row }, names: [code], text };
 }
 
@@ -50,8 +51,8 @@ function explanation(code: string, { severity, title, means, mend, moving }: Cod
 
 const COLUMNS: readonly Column<Explanation>[] = [
   { header: "CODE", value: ({ code }) => code },
-  { header: "SEVERITY", value: ({ severity }) => severity },
-  { header: "WHAT", value: ({ title }) => title },
+  { header: "SEVERITY", importance: 1, value: ({ severity }) => severity, tone: ({ severity }) => severity },
+  { header: "WHAT", sentence: true, value: ({ title }) => title },
 ];
 
 function explained({ code, severity, title, means, mend, secondLook }: Explanation): Output {
@@ -64,5 +65,5 @@ function explained({ code, severity, title, means, mend, secondLook }: Explanati
     `Mend: ${mend}`,
   ];
   const value = { code, severity, title, means, mend, secondLook };
-  return { kind: "Code", value, names: [code], text: () => `${lines.join("\n")}\n` };
+  return { kind: "Code", value, names: [code], text: (style) => sentencesText(lines, style, "") };
 }

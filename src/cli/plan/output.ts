@@ -1,12 +1,11 @@
 /** What a plan comes to: for people side by side with what is so now, for programs everything. */
 
-import { escapeLine } from "../../escape.ts";
 import type { Finding } from "../../judgement/finding.ts";
 import { inventoryOf } from "../../judgement/inventory.ts";
-import { countOf } from "../numbers.ts";
-import { type Output, tableOf } from "../output.ts";
+import { briefCountOf, countOf } from "../numbers.ts";
+import { type Output, type TextStyle, tableOf } from "../output.ts";
 import { type PoolRow, poolRows } from "../show/pools.ts";
-import type { Column } from "../table.ts";
+import { type Column, sentencesText } from "../table.ts";
 import { topNodes } from "../top/rows.ts";
 import type { Outcome, RanOut } from "./simulate.ts";
 
@@ -32,7 +31,7 @@ export function planOutput(plan: Plan): Output {
     planned: outcomeValue(planned),
   };
   const names = planned.first ? [`${planned.first.node} ${planned.first.cause?.code ?? ""}`.trimEnd()] : [];
-  return { kind: "Plan", value, names, text: (style) => [sentences(plan), tableText(plan)(style)].join("\n") };
+  return { kind: "Plan", value, names, text: (style) => [sentences(plan, style), tableText(plan)(style)].join("\n") };
 }
 
 function outcomeValue({ after, ...counts }: Outcome) {
@@ -42,7 +41,7 @@ function outcomeValue({ after, ...counts }: Outcome) {
   return { ...counts, pools: poolRows(inventory), limitOfBlocks: inventory.cap, mostBlocksOfANode: most };
 }
 
-function sentences(plan: Plan): string {
+function sentences(plan: Plan, style: TextStyle): string {
   const { now, planned, changes, notes, brings, ends } = plan;
   const lines = [
     carried(plan, planned, "carries"),
@@ -53,7 +52,7 @@ function sentences(plan: Plan): string {
     ...brings.map(({ severity, code, message }) => `brings ${severity} ${code}: ${message}`),
     ...ends.map(({ code, message }) => `ends ${code}: ${message}`),
   ];
-  return lines.map((line) => `${escapeLine(line)}\n`).join("");
+  return sentencesText(lines, style);
 }
 
 function carried({ untilFull }: Plan, { nodes, fullNodes, wanted, placed, first }: Outcome, word: string): string {
@@ -77,13 +76,19 @@ function tableText({ now, planned }: Plan): Output["text"] {
   const before = new Map(now && poolRows(inventoryOf(now.after)).map((row) => [row.name, row]));
   const lines = poolRows(inventoryOf(planned.after)).map((row): Line => ({ row, before: before.get(row.name) }));
   const free = ({ available, capacity }: PoolRow) => countOf(available, capacity);
+  const briefFree = ({ available, capacity }: PoolRow) => briefCountOf(available, capacity);
   const columns: Column<Line>[] = [
-    { header: "POOL", value: ({ row }) => row.name },
-    { header: "CIDR", value: ({ row }) => row.cidr },
-    { header: "BLOCKS", right: true, value: ({ row }) => `${row.blocks} of /${row.blockSize}` },
-    { header: "FREE THEN", right: true, value: ({ row }) => free(row) },
+    { header: "POOL", name: true, value: ({ row }) => row.name },
+    { header: "CIDR", importance: 1, value: ({ row }) => row.cidr },
+    { header: "BLOCKS", right: true, importance: 2, value: ({ row }) => `${row.blocks} of /${row.blockSize}` },
+    { header: "FREE THEN", right: true, value: ({ row }) => free(row), brief: ({ row }) => briefFree(row) },
   ];
   if (now)
-    columns.push({ header: "FREE WITHOUT", right: true, value: (line) => (line.before ? free(line.before) : "") });
+    columns.push({
+      header: "FREE WITHOUT",
+      right: true,
+      value: ({ before }) => (before ? free(before) : ""),
+      brief: ({ before }) => (before ? briefFree(before) : ""),
+    });
   return tableOf(lines, columns);
 }

@@ -94,17 +94,17 @@ export function addressRow(inventory: Inventory, allocation: Allocation, pool: s
 }
 
 const ADDRESS: Column<AddressRow> = { header: "ADDRESS", value: ({ address }) => address };
-const TYPE: Column<AddressRow> = { header: "TYPE", value: ({ type = "" }) => type };
-const BLOCK: Column<AddressRow> = { header: "BLOCK", value: ({ block }) => block };
+const TYPE: Column<AddressRow> = { header: "TYPE", importance: 2, value: ({ type = "" }) => type };
+const BLOCK: Column<AddressRow> = { header: "BLOCK", importance: 3, value: ({ block }) => block };
 
 const COLUMNS: readonly Column<AddressRow>[] = [
   ADDRESS,
   { header: "STATE", value: ({ state }) => state },
   TYPE,
-  { header: "OWNER", value: ({ owner = "" }) => owner },
-  { header: "NODE", value: ({ node = "" }) => node },
-  { header: "FREE AT", value: ({ freeAt: time = "" }) => time },
-  { header: "HANDLE", value: ({ handle = "" }) => handle },
+  { header: "OWNER", name: true, value: ({ owner = "" }) => owner },
+  { header: "NODE", name: true, value: ({ node = "" }) => node },
+  { header: "FREE AT", importance: 4, value: ({ freeAt: time = "" }) => time },
+  { header: "HANDLE", name: true, importance: 1, value: ({ handle = "" }) => handle },
   { ...BLOCK, wide: true },
   { header: "POOL", wide: true, value: ({ pool = "" }) => pool },
   { header: "ALLOCATED AT", wide: true, value: ({ allocatedAt = "" }) => allocatedAt },
@@ -119,11 +119,11 @@ export function addressesOutput(rows: readonly AddressRow[]): Output {
 /** Calicoctl's columns. */
 const BORROWED: readonly Column<AddressRow>[] = [
   { header: "IP", value: ({ address }) => address },
-  { header: "BORROWING-NODE", value: ({ node = "" }) => node },
+  { header: "BORROWING-NODE", name: true, value: ({ node = "" }) => node },
   BLOCK,
-  { header: "BLOCK OWNER", value: ({ borrowedFrom: owner = "" }) => owner },
+  { header: "BLOCK OWNER", name: true, value: ({ borrowedFrom: owner = "" }) => owner },
   TYPE,
-  { header: "ALLOCATED-TO", value: ({ owner = "" }) => owner },
+  { header: "ALLOCATED-TO", name: true, value: ({ owner = "" }) => owner },
 ];
 
 export function borrowedOutput(rows: readonly AddressRow[]): Output {

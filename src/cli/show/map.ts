@@ -9,7 +9,6 @@ import { type Inventory, soundBlocks } from "../../judgement/inventory.ts";
 import { borrowedFrom } from "../../judgement/owners.ts";
 import { width } from "../../net/address.ts";
 import { type Cidr, contains, formatCidr, size } from "../../net/cidr.ts";
-import { gridOf } from "./map-layout.ts";
 
 /** A block, or where a pool has too many, an aligned part of it. */
 export interface Cell {
@@ -21,9 +20,9 @@ export interface Cell {
   readonly cooling: number;
   /** Addresses that other nodes use than the one that owns the block. */
   readonly borrowed: number;
-  /** Blocks nobody owns. */
+  /** Blocks without an affinity. */
   readonly unowned: number;
-  /** Blocks that are being claimed or given up. */
+  /** Blocks that are being claimed or released. */
   readonly changing: number;
   /** Every address is reserved. */
   readonly reserved: boolean;
@@ -32,31 +31,30 @@ export interface Cell {
 export interface PoolMap {
   readonly pool: string;
   readonly cidr: string;
-  readonly columns: number;
-  readonly rows: number;
-  /** Whether cells stand in Z-order; else row by row, and only those with blocks. */
-  readonly zOrder: boolean;
+  /** Length of its blocks' prefix. */
+  readonly blockSize: number;
+  /** Whether the cells are all of the pool, in ascending order; else only the blocks that exist. */
+  readonly complete: boolean;
   /** Blocks of the pool. */
   readonly blocks: number;
   readonly cells: readonly Cell[];
 }
 
-/** Cells of a map at most: 32 by 32. */
+/** Cells of a map at most: 2^10. */
 const MOST_BITS = 10;
-/** A pool of more blocks than 2^20 has no picture: only the blocks that exist are shown, row by row. */
+/** A pool of more blocks than 2^20 has no picture: only the blocks that exist are shown. */
 const PICTURE_BITS = 20;
-const STRIP = 32;
 
 export function poolMap(inventory: Inventory, pool: Pool): PoolMap {
   const { cidr, blockSize, name } = pool;
   const blocks = soundBlocks(inventory).filter((block) => contains(cidr, rangeOf(block)));
   const bits = Math.max(0, blockSize - cidr.prefix);
-  const named = { pool: name, cidr: formatCidr(cidr), blocks: blocks.length };
+  const named = { pool: name, cidr: formatCidr(cidr), blockSize, blocks: blocks.length };
   const changing = changingRanges(inventory.affinities);
   const cell = (range: Cidr, inside: readonly IPAMBlock[]) => cellOf(range, inside, inventory, changing);
   if (bits > PICTURE_BITS) {
     const cells = blocks.map((block) => cell(rangeOf(block), [block]));
-    return { ...named, columns: STRIP, rows: Math.ceil(cells.length / STRIP), zOrder: false, cells };
+    return { ...named, complete: false, cells };
   }
   const parts = partsOf(cidr, Math.min(bits, MOST_BITS));
   const ofPart = new Map<number, IPAMBlock[]>();
@@ -66,7 +64,7 @@ export function poolMap(inventory: Inventory, pool: Pool): PoolMap {
     }
   }
   const cells = parts.map((part, index) => cell(part, ofPart.get(index) ?? []));
-  return { ...named, ...gridOf(Math.min(bits, MOST_BITS)), zOrder: true, cells };
+  return { ...named, complete: true, cells };
 }
 
 function partsOf({ version, base, prefix }: Cidr, bits: number): Cidr[] {

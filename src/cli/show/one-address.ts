@@ -114,12 +114,12 @@ function hasCooledDown({ freeAt }: AddressRow, now: Date): boolean {
 
 const SENTENCES: Readonly<Record<AddressReport["state"], string>> = {
   allocated: "is in use",
-  cooling: "was released and cools down",
-  reserve: "is kept back by a Windows node",
-  reserved: "is not assigned, and reserved",
+  cooling: "was released and is cooling down",
+  reserve: "is reserved by a Windows node for itself",
+  reserved: "is not assigned: it is reserved",
   free: "is not assigned",
-  outside: "is not assigned: it is outside of every pool",
-  unknown: "is in a block that contradicts itself",
+  outside: "is not assigned: no pool contains it",
+  unknown: "is in a malformed block",
 };
 
 export function addressOutput(report: AddressReport): Output {
@@ -129,7 +129,7 @@ export function addressOutput(report: AddressReport): Output {
     kind: "Address",
     value: { ...report },
     names: [address],
-    text: () => `IP ${address} ${SENTENCES[state]}\n${fieldsText(fields)}`,
+    text: (style) => `IP ${address} ${SENTENCES[state]}\n${fieldsText(fields, style)}`,
   };
 }
 
@@ -137,7 +137,7 @@ function fieldsOf(report: AddressReport): (readonly [string, string])[] {
   const { pool = "", poolClosed, block = "", affinity, sequenceNumber, activeOwner, alternateOwner } = report;
   return [
     ["Pool", poolClosed ? `${pool}, which ${poolClosed}` : pool],
-    ["Block", block && `${block} (${affinity ?? "nobody's"})`],
+    ["Block", block && `${block} (${affinity ?? "no affinity"})`],
     ["Problem", report.problem ?? ""],
     ["Handle", report.handle ?? ""],
     ["Sequence number", sequenceNumber === undefined ? "" : String(sequenceNumber)],

@@ -6,7 +6,7 @@ import { disabledBecause, type Pool } from "../../ipam/pools.ts";
 import { type PoolUtilization, type Utilization, uncoveredIn, utilizationOf } from "../../ipam/utilization.ts";
 import { type Inventory, soundBlocks, unsoundRanges } from "../../judgement/inventory.ts";
 import { formatCidr } from "../../net/cidr.ts";
-import { countOf } from "../numbers.ts";
+import { briefCount, briefCountOf, countOf } from "../numbers.ts";
 import { type Output, tableOf } from "../output.ts";
 import type { Column } from "../table.ts";
 import { reservedInUse, type Shares, sharesOf } from "./shares.ts";
@@ -83,21 +83,29 @@ function poolRow(inventory: Inventory, pool: Pool, { blocks, ...counts }: PoolUt
 
 type Line = Utilization & { readonly grouping: string; readonly pool?: PoolRow; readonly affinity?: string };
 
-const share = (header: string, count: (line: Line) => bigint): Column<Line> => ({
+const share = (header: string, count: (line: Line) => bigint, importance?: number): Column<Line> => ({
   header,
   right: true,
   value: (line) => countOf(count(line), line.capacity),
+  brief: (line) => briefCountOf(count(line), line.capacity),
+  ...(importance && { importance }),
 });
 /** Calicoctl's columns, and how many cool down. */
 const COLUMNS: readonly Column<Line>[] = [
-  { header: "GROUPING", value: ({ grouping }) => grouping },
+  { header: "GROUPING", importance: 1, value: ({ grouping }) => grouping },
   { header: "CIDR", value: ({ cidr }) => cidr },
-  { header: "IPS TOTAL", right: true, value: ({ capacity }) => String(capacity) },
+  {
+    header: "IPS TOTAL",
+    right: true,
+    importance: 4,
+    value: ({ capacity }) => String(capacity),
+    brief: ({ capacity }) => briefCount(capacity),
+  },
   share("IPS IN USE", ({ inUse }) => inUse),
-  share("COOLING DOWN", ({ inCooldown }) => inCooldown),
-  share("IPS RESERVED", ({ reserved }) => reserved),
+  share("COOLING DOWN", ({ inCooldown }) => inCooldown, 2),
+  share("IPS RESERVED", ({ reserved }) => reserved, 3),
   share("IPS FREE", ({ available }) => available),
-  { header: "NAME", value: ({ pool, affinity = "" }) => pool?.name ?? affinity },
+  { header: "NAME", name: true, value: ({ pool, affinity = "" }) => pool?.name ?? affinity },
   {
     header: "BLOCKS",
     wide: true,
@@ -107,7 +115,7 @@ const COLUMNS: readonly Column<Line>[] = [
   { header: "USES", wide: true, value: ({ pool }) => pool?.allowedUses.join(",") ?? "" },
   { header: "NODE SELECTOR", wide: true, value: ({ pool }) => pool?.nodeSelector ?? "" },
 ];
-const CLOSED: Column<Line> = { header: "CLOSED", value: ({ pool }) => pool?.closed ?? "" };
+const CLOSED: Column<Line> = { header: "CLOSED", importance: 5, value: ({ pool }) => pool?.closed ?? "" };
 
 /** Whether pools are closed is a column only where one is. */
 const columnsFor = (pools: readonly PoolRow[]) => (pools.some(({ closed }) => closed) ? [...COLUMNS, CLOSED] : COLUMNS);

@@ -3,8 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { scarceBlocks, scarceText } from "../../ipam/scarce-blocks.ts";
 import { inventoryOf } from "../../judgement/inventory.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
-import { countOf, percent } from "../numbers.ts";
+import { briefCountOf, countOf, percent } from "../numbers.ts";
 import { type Output, tableOf } from "../output.ts";
+import type { Tone } from "../screen.ts";
 import type { Session } from "../session.ts";
 import { notFree } from "../show/shares.ts";
 import type { Column } from "../table.ts";
@@ -58,17 +59,41 @@ function numberOf(flag: string, text: string): number {
   throw new UsageError(`${flag} '${text}' is no whole number from 0 to 99999.`);
 }
 
+const runsOut = ({ available, rate }: TopPool) => (available === 0n ? "now" : (rate?.runsOutAt ?? ""));
+
+/** Full from here on is soon a trouble. */
+const NEARLY_FULL = 90;
+const fullness = ({ available, fullPercent }: TopPool): Tone | undefined => {
+  if (available === 0n) return "critical";
+  return fullPercent >= NEARLY_FULL ? "warning" : undefined;
+};
+
 const POOLS: readonly Column<TopPool>[] = [
-  { header: "POOL", value: ({ name }) => name },
-  { header: "CIDR", value: ({ cidr }) => cidr },
-  { header: "FULL", right: true, value: ({ available, capacity }) => percent(capacity - available, capacity) },
-  { header: "FREE", right: true, value: ({ available, capacity }) => countOf(available, capacity) },
-  { header: "PER DAY", right: true, value: ({ rate }) => String(rate?.perDay ?? "") },
-  { header: "RUNS OUT", value: ({ available, rate }) => (available === 0n ? "now" : (rate?.runsOutAt ?? "")) },
+  { header: "POOL", name: true, value: ({ name }) => name },
+  { header: "CIDR", importance: 2, value: ({ cidr }) => cidr },
+  {
+    header: "FULL",
+    right: true,
+    value: ({ available, capacity }) => percent(capacity - available, capacity),
+    tone: fullness,
+  },
+  {
+    header: "FREE",
+    right: true,
+    value: ({ available, capacity }) => countOf(available, capacity),
+    brief: ({ available, capacity }) => briefCountOf(available, capacity),
+  },
+  { header: "PER DAY", right: true, importance: 1, value: ({ rate }) => String(rate?.perDay ?? "") },
+  {
+    header: "RUNS OUT",
+    value: runsOut,
+    brief: (pool) => runsOut(pool).replace(/:\d\d\.\d+Z$/, "Z"),
+    tone: ({ available }) => (available === 0n ? "critical" : undefined),
+  },
   { header: "RATE FROM", wide: true, value: ({ rate }) => (rate ? `${rate.basis}, ${rate.overSeconds} s` : "") },
 ];
 const NODES: readonly Column<TopNode>[] = [
-  { header: "NODE", value: ({ name }) => name },
+  { header: "NODE", name: true, value: ({ name }) => name },
   { header: "BLOCKS", right: true, value: ({ blocks, cap }) => `${blocks}/${cap}` },
   { header: "FREE", right: true, value: ({ free, capacity }) => countOf(BigInt(free), BigInt(capacity)) },
   { header: "BORROWED", right: true, value: ({ borrowed }) => String(borrowed) },

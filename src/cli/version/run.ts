@@ -62,7 +62,7 @@ export function versionOutput(report: VersionReport): Output {
   const { client, cluster } = report;
   const lines: Line[] = [["Client", `ipamctl ${client.version}, Node ${client.node}`]];
   if (cluster) lines.push(...clusterLines(cluster));
-  return { kind: "Version", value: { ...report }, names: [client.version], text: () => fieldsText(lines) };
+  return { kind: "Version", value: { ...report }, names: [client.version], text: (style) => fieldsText(lines, style) };
 }
 
 type Line = readonly [name: string, value: string];

@@ -1,13 +1,12 @@
 /** The answer for people: one line, then the causes with what mends each, then what it rests on. */
 
-import { escapeLine } from "../../escape.ts";
 import { disabledBecause } from "../../ipam/pools.ts";
 import type { Inventory } from "../../judgement/inventory.ts";
 import type { FamilyVerdict } from "../../judgement/why/causes.ts";
 import { CAUSES, type Cause } from "../../judgement/why/codes.ts";
 import type { Holding } from "../../judgement/why/room.ts";
-import type { Output } from "../output.ts";
-import { fieldsText } from "../table.ts";
+import type { Output, TextStyle } from "../output.ts";
+import { fieldsText, sentencesText } from "../table.ts";
 import type { WhyReport } from "./report.ts";
 
 export function whyOutput(report: WhyReport, inventory: Inventory): Output {
@@ -18,7 +17,12 @@ export function whyOutput(report: WhyReport, inventory: Inventory): Output {
     kind: "Why",
     value,
     names: report.causes.map(({ code, family }) => [code, family].filter(Boolean).join(" ")),
-    text: () => [`${escapeLine(report.summary)}\n`, causesText(report.causes), restsOn(report, inventory)].join(""),
+    text: (style) =>
+      [
+        sentencesText([report.summary], style, ""),
+        causesText(report.causes, style),
+        restsOn(report, inventory, style),
+      ].join(""),
   };
 }
 
@@ -36,20 +40,20 @@ function familyValue({ family, causes, room }: FamilyVerdict, { cap }: Inventory
 
 const holdingValue = ({ blocks: _blocks, ...counts }: Holding) => counts;
 
-function causesText(causes: readonly Cause[]): string {
+function causesText(causes: readonly Cause[], style: TextStyle): string {
   return causes
     .map(({ code, family, message, command }) =>
-      paragraph([family, code], [message, `to do: ${CAUSES[code].does}`, `next: ${command}`]),
+      paragraph([family, code], [message, `to do: ${CAUSES[code].does}`, `next: ${command}`], style),
     )
     .join("");
 }
 
-function paragraph(heading: readonly (string | undefined)[], body: readonly string[]): string {
+function paragraph(heading: readonly (string | undefined)[], body: readonly string[], style: TextStyle): string {
   const lines = [heading.filter(Boolean).join(" "), ...body.map((line) => `  ${line}`)];
-  return `\n${lines.map((line) => `${escapeLine(line)}\n`).join("")}`;
+  return `\n${sentencesText(lines, style)}`;
 }
 
-function restsOn({ node, families, events, askedPools }: WhyReport, inventory: Inventory): string {
+function restsOn({ node, families, events, askedPools }: WhyReport, inventory: Inventory, style: TextStyle): string {
   const { config } = inventory;
   if (families.length === 0 && events.length === 0) return "";
   const fields: [string, string][] = families.flatMap((verdict) => familyFields(verdict, node ?? "", inventory));
@@ -57,7 +61,7 @@ function restsOn({ node, families, events, askedPools }: WhyReport, inventory: I
   if (askedPools) fields.push(["Asked for", askedPools.join(", ")]);
   if (families.length > 0) fields.push(["Configuration", settings]);
   for (const { lastSeen, count, message } of events) fields.push([`Event ${lastSeen}`, `${count} times: ${message}`]);
-  return `\n${fieldsText(fields)}`;
+  return `\n${fieldsText(fields, style)}`;
 }
 
 function familyFields({ family, room }: FamilyVerdict, node: string, inventory: Inventory): [string, string][] {

@@ -1,6 +1,6 @@
 /** What a writing verb means to do, and what came of it: rows that are printed the same before and after. */
 import { type Output, tableOf } from "../output.ts";
-import { plain, type Screen } from "../screen.ts";
+import type { Screen, Tone } from "../screen.ts";
 import type { Column } from "../table.ts";
 
 /** Something that the verb is about, with its reason. */
@@ -67,11 +67,13 @@ export interface Row extends Item {
   readonly result: Result;
 }
 
+const TONES: Readonly<Partial<Record<Result, Tone>>> = { done: "good", failed: "critical", "not reached": "warning" };
+
 const COLUMNS: readonly Column<Row>[] = [
-  { header: "RESULT", value: ({ result }) => result },
+  { header: "RESULT", value: ({ result }) => result, tone: ({ result }) => TONES[result] },
   { header: "ACTION", value: ({ action }) => action },
-  { header: "OBJECT", value: ({ object }) => object },
-  { header: "WHY", value: ({ why }) => why },
+  { header: "OBJECT", name: true, value: ({ object }) => object },
+  { header: "WHY", sentence: true, value: ({ why }) => why },
 ];
 
 export const rowOf = ({ action, object, why, facts }: Item, result: Result): Row => ({
@@ -106,6 +108,6 @@ const MOST_SHOWN = 20;
 export function planText({ steps, kept }: Plan, screen: Screen): string {
   const rows = [...steps.map((step) => rowOf(step, "planned")), ...kept.map((item) => rowOf(item, "kept"))];
   const rest = rows.length - MOST_SHOWN;
-  const shown = rowsOutput("", rows.slice(0, MOST_SHOWN)).text({ wide: false, headers: true, ...screen, paint: plain });
+  const shown = rowsOutput("", rows.slice(0, MOST_SHOWN)).text({ wide: false, headers: true, ...screen });
   return rest > 0 ? `${shown}and ${rest} more: --dry-run shows all\n` : shown;
 }

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { pagePaths } from "../scripts/docs/pages.ts";
-import { faultOf, pageCommands } from "./support/page-commands.ts";
+import { faultOf, inlineCommands, pageCommands } from "./support/page-commands.ts";
 
 const root = join(import.meta.dirname, "..");
 const paths = [...pagePaths(), "CONTRIBUTING.md", "SECURITY.md"];
@@ -14,8 +14,16 @@ const pages = paths.map((path) => ({ path, text: readFileSync(join(root, path), 
 
 describe.each(pages)("$path", ({ path, text }) => {
   it("has only commands that its programs take", () => {
-    const faults = pageCommands(text).map((command) => [command, faultOf(command)]);
+    const faults = [...pageCommands(text), ...inlineCommands(text)].map((command) => [command, faultOf(command)]);
     expect(faults.filter(([, fault]) => fault !== undefined)).toEqual([]);
+  });
+
+  it("says of each fence what is in it", () => {
+    const languages = [...text.matchAll(/^```(.*)\n[\s\S]*?^```$/gm)].map(
+      ([, language = ""]) => language.split(" ")[0]!,
+    );
+    const known = ["console", "sh", "ts", "yaml", "lua", "text", "json"];
+    expect(languages.filter((language) => !known.includes(language))).toEqual([]);
   });
 
   it("links to what there is", () => {

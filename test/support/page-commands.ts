@@ -49,6 +49,12 @@ export function pageCommands(markdown: string): string[] {
   return [...fenced, ...indented.map((line) => line.trim()).filter(known)].flatMap((line) => parts(line));
 }
 
+/** In the text: commands of this project's program, as far as they are whole. */
+export const inlineCommands = (markdown: string): string[] =>
+  [...markdown.matchAll(/`((?:ipamctl|kubectl ipam|npm run) [^`\n]*)`/g)]
+    .map(([, command = ""]) => command)
+    .filter((command) => !command.includes("…"));
+
 const joined = (text: string) => text.replace(/\\\n\s*/g, " ");
 const programOf = (command: string) =>
   command

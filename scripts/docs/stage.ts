@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runProgram } from "../../src/cli/program.ts";
+import { CLEAR_LINE } from "../../src/cli/progress.ts";
 import { copyName } from "../../src/cli/repair/run.ts";
 import type { Io } from "../../src/cli/session.ts";
 import { takeSnapshot } from "../../src/cli/snapshot/take.ts";
@@ -64,7 +65,13 @@ async function runOn(args: readonly string[], io: Pick<Io, "take" | "env">, term
   };
   const streams = { stdout: sink, stderr: sink };
   const code = await runProgram(args, { ...io, ...streams, env, now: () => EXAMPLE_NOW, signal: never, ask });
-  return { code, text };
+  return { code, text: withoutProgress(text) };
+}
+
+/** What a slow machine shows for a while. */
+function withoutProgress(text: string): string {
+  const [first = "", ...rest] = text.split(CLEAR_LINE);
+  return first + rest.filter((part) => !part.endsWith(" ...")).join("");
 }
 
 /** Words as a shell cuts them. */
@@ -83,7 +90,7 @@ function argumentsOf(words: readonly string[], folder: string, path: string): st
     ...files,
     ...(isElsewhere ? [] : add("--datastore", `embedded:${path}`)),
     ...(words.includes("--dry-run") ? [] : add("--grace", "0")),
-    ...add("--second-look", "0"),
+    ...add("--second-look", "0.001"),
     ...(words.includes("--restore") || words.includes("--dry-run")
       ? []
       : add("--copy", join(folder, copyName(words[1] ?? "", EXAMPLE_NOW)))),
@@ -95,5 +102,6 @@ function withoutPlace(text: string, folder: string, path: string): string {
   return text
     .replaceAll(` --datastore embedded:${path}`, "")
     .replaceAll(`${folder}/`, "")
-    .replaceAll("looking again in 0 s", "looking again in 60 s");
+    .replaceAll("again in 0 s", "again in 60 s")
+    .replaceAll("again in 0.001 s", "again in 2 s");
 }

@@ -9,7 +9,7 @@ export interface Progress {
 
 /** Nothing is shown before this long. */
 const SILENT_MS = 1000;
-const CLEAR_LINE = "\r\u001b[K";
+export const CLEAR_LINE = "\r\u001b[K";
 
 export interface ProgressOptions {
   readonly silentMs?: number;

@@ -2,6 +2,7 @@
  * Commands that people are told to run. Copied as they are, they must do what was meant: by the name that this program was
  * called by, and on the data that was looked at. Without its place, a command would change whatever kubectl points at.
  */
+import { filesOf } from "../kube/cluster-choice.ts";
 import { quoted } from "../judgement/shell.ts";
 import type { PlaceOptions } from "./place.ts";
 import { VERBS } from "./verbs.ts";
@@ -18,7 +19,8 @@ function toldCommand(command: string, program: string, options: PlaceOptions): s
   const [tool, ...words] = command.split(" ");
   if (tool === "ipamctl") return [program, ...words, ...placeFlags(words[0] ?? "", options)].join(" ");
   const { kubeconfig, context } = options;
-  if (tool === "kubectl") return [command, ...flags({ kubeconfig, context })].join(" ");
+  const isList = filesOf(kubeconfig).length > 1; // kubectl takes a list by its variable only
+  if (tool === "kubectl" && !isList) return [command, ...flags({ kubeconfig, context })].join(" ");
   const variable = kubeconfig === undefined ? [] : [`KUBECONFIG=${quoted(kubeconfig)}`];
   return [...variable, command, ...flags({ context })].join(" ");
 }

@@ -47,33 +47,33 @@ export const CACHED_KINDS = [
   "IPReservation",
 ] as const satisfies readonly Kind[];
 
-/** What a cached datastore follows, and whom it tells. */
+/** What a cached datastore watches, and what it reports. */
 export interface CacheOptions {
-  /** Default: {@link CACHED_KINDS}. Of any other kind every read goes to the server. Nodes are followed besides. */
+  /** Default: {@link CACHED_KINDS}. Every other kind is read from the server. Nodes are always watched. */
   readonly kinds?: readonly Kind[] | undefined;
   /** Ends the watches before `close` does; reads then go to the server. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Told why a kind (or `Node`) cannot be listed or watched right now; it is tried again, and read from the server
+   * Called with the reason when a kind (or `Node`) cannot be listed or watched. It is retried, and read from the server
    * meanwhile. Default: a warning of the process.
    */
   readonly onError?: ((kind: Kind | "Node", error: unknown) => void) | undefined;
-  /** Told of each object that a watch passes over because it cannot be read. */
+  /** Called for each object that a watch skips because it cannot be read. */
   readonly onMalformed?: WatchOptions["onMalformed"] | undefined;
   /**
-   * Told that the store has an older revision than what was read of it: it was restored from a backup. All that was held is
+   * Called when the store has an older revision than what was read from it: it was restored from a backup. The cache is
    * dropped and read again. Default: a warning of the process.
    */
   readonly onWentBack?: ((held: string, found: string) => void) | undefined;
-  /** Between attempts to list and watch, in milliseconds. Default 100 doubling to 30,000. */
+  /** Delay between attempts to list and watch, in milliseconds. Default 100 doubling to 30,000. */
   readonly backoff?: BackoffOptions | undefined;
 }
 
 /** A datastore whose reads of some kinds, and of nodes, need no request. */
 export interface CachedDatastore extends Datastore {
   /**
-   * Resolves when everything that is followed was listed once, or may not be (Unauthorized); until then, and for what
-   * may not be, reads go to the server. Rejects when it ends before.
+   * Resolves when every watched kind was listed once, or may not be listed (Unauthorized). Until then, and for kinds that may
+   * not be listed, reads go to the server. Rejects if the datastore is closed before.
    */
   synced(): Promise<void>;
 }

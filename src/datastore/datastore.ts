@@ -27,7 +27,7 @@ export interface CallOptions {
   readonly fresh?: boolean | undefined;
 }
 
-/** Over what a status is written. */
+/** How a status is written. */
 export interface StatusOptions extends CallOptions {
   /**
    * The stored status that the new one was computed from. With it, only another status is a Conflict: metadata and spec may have
@@ -41,12 +41,12 @@ export interface ListOptions extends CallOptions {
   /** Equality label selector: all must match. */
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /**
-   * False: the list is to be acted on, not watched from. A cache may then give what it has with this process's own writes
-   * ahead of the rest, without a request. Default true: all objects are as they were at the list's revision.
+   * False: no watch continues from this list. A cache may then answer without a request, with this process's own writes newer than
+   * the rest. Default true: all objects are as they were at the list's revision.
    */
   readonly atOneRevision?: boolean | undefined;
 }
-/** Which blocks overlap a range, and as of when. */
+/** How current an answer about overlapping blocks must be. */
 export interface OverlapOptions extends CallOptions {
   /**
    * A stored block: the answer has every block that was stored before it. A cache waits for its watch to deliver it, at most
@@ -59,20 +59,20 @@ export interface ListedName {
   /** Its name. */
   readonly name: string;
 }
-/** How long to watch, and from where. */
+/** Where a watch begins, and what it reports besides changes. */
 export interface WatchOptions extends CallOptions {
   /** Ends the watch. */
   readonly signal: AbortSignal;
   /**
-   * Revision of the list that the watch goes on from; where its changes are no longer kept, the watch ends in Expired.
+   * Revision of the list that the watch continues from; if the changes since then are no longer kept, the watch ends in Expired.
    * Without it the watch starts with an `Added` per stored object, and lists again by itself.
    */
   readonly revision?: string | undefined;
-  /** Told of each object that the watch passes over because it cannot be read. */
+  /** Called for each object that the watch skips because it cannot be read. */
   readonly onMalformed?: ((malformed: Malformed) => void) | undefined;
-  /** Told when the watch was cut: changes are not delivered until it goes on. */
+  /** Called when the watch was interrupted: changes are not delivered until it resumes. */
   readonly onCut?: (() => void) | undefined;
-  /** Asked before a watch that was cut goes on from where it was; false ends it in Expired. Default: it goes on. */
+  /** Called before an interrupted watch resumes where it was; false ends it in Expired. Default: it resumes. */
   readonly mayResume?: (() => Promise<boolean>) | undefined;
 }
 
@@ -84,7 +84,7 @@ export interface Malformed {
   readonly name: string;
   /** A sentence: which field, and what is wrong with it. */
   readonly reason: string;
-  /** The revision that could not be read: an update at it puts a good object in its place. */
+  /** The revision that could not be read: an update at it replaces the malformed object. */
   readonly resourceVersion?: string | undefined;
 }
 
@@ -92,7 +92,7 @@ export interface Malformed {
 export interface Listed<K extends Kind> {
   /** Sorted by name. */
   readonly items: readonly Stored<K>[];
-  /** Where a watch can go on from. */
+  /** Where a watch can continue from. */
   readonly revision: string;
   /** Objects that could not be read, by name: one bad object never hides the others. */
   readonly malformed: readonly Omit<Malformed, "kind">[];
@@ -102,7 +102,7 @@ export interface Listed<K extends Kind> {
 export interface DatastoreEvent<K extends Kind> {
   /** What happened to it. */
   readonly type: "Added" | "Modified" | "Deleted";
-  /** The object after the change; of a deletion, as it was last. */
+  /** The object after the change; for a deletion, its last state. */
   readonly object: Stored<K>;
 }
 
@@ -113,7 +113,7 @@ export interface NodeSource {
    * @throws DatastoreError Unauthorized, saying what to grant; Unavailable
    */
   get(name: string, options?: CallOptions): Promise<Labelled | undefined>;
-  /** Keeps all nodes at hand, so that reading one that is there takes no request, until `signal` aborts. */
+  /** Keeps all nodes in memory until `signal` aborts, so that reading a node takes no request. */
   follow(options: FollowOptions): FollowedNodes;
 }
 
@@ -121,9 +121,9 @@ export interface NodeSource {
 export interface FollowOptions {
   /** Ends it; nodes are then read from the server. */
   readonly signal: AbortSignal;
-  /** Told why the nodes cannot be listed or watched right now; they are read from the server meanwhile. */
+  /** Called with the reason when nodes cannot be listed or watched; they are read from the server meanwhile. */
   readonly onError?: ((error: unknown) => void) | undefined;
-  /** Between attempts to list and watch. Default 0.8 s doubling to 30 s. */
+  /** Delay between attempts to list and watch. Default 0.8 s doubling to 30 s. */
   readonly backoff?: BackoffOptions | undefined;
 }
 
@@ -144,14 +144,14 @@ export interface FollowedNodes {
 export interface Datastore {
   /** Where the data is, for people and for status: `projectcalico.org/v3`, `crd.projectcalico.org/v1` or `embedded`. */
   readonly description: string;
-  /** Nodes of the cluster that the data is of. A store that is no cluster's has none: any host may draw there. */
+  /** Nodes of the data's cluster. A store without a cluster has none: any host may be assigned addresses there. */
   readonly nodes?: NodeSource | undefined;
   /**
-   * The blocks that name an owner (`host:node-a`), sorted by name, where the store has them at hand; absent, or undefined,
-   * where only a list of all would tell. Those that cannot be read are left out.
+   * The blocks that name an owner (`host:node-a`), sorted by name, if the store has all blocks in memory; absent or undefined
+   * if only a list of all blocks would tell. Those that cannot be read are left out.
    */
   blocksOf?(affinity: string, options?: CallOptions): readonly Stored<"IPAMBlock">[] | undefined;
-  /** The blocks that attribute an address to a handle, where a cache has all blocks at hand: no request is made for them. */
+  /** The blocks in which a handle has addresses, if a cache has all blocks in memory: no request is sent. */
   blocksOfHandle?(handleID: string): readonly Stored<"IPAMBlock">[] | undefined;
   /**
    * The blocks that share addresses with a range, itself included, where the store has all blocks at hand; absent, or
@@ -168,15 +168,15 @@ export interface Datastore {
   /** Reads that are not `fresh` may be older than what is stored. Default false. */
   readonly isCached?: boolean | undefined;
 
-  /** One object. @throws DatastoreError NotFound — also for a row marked as deleted, whose deletion is finished on the way. */
+  /** One object. @throws DatastoreError NotFound, also for an object marked as deleted, whose deletion is then completed */
   get<K extends Kind>(kind: K, name: string, options?: CallOptions): Promise<Stored<K>>;
-  /** All objects of a kind. Rows marked as deleted are left out. A kind that is not served is an error (NotServed), not an empty list. */
+  /** All objects of a kind. Objects marked as deleted are left out. A kind that is not served is NotServed, not an empty list. */
   list<K extends Kind>(kind: K, options?: ListOptions): Promise<Listed<K>>;
   /** Stores a new object; the answer has its revision. @throws DatastoreError AlreadyExists, Invalid */
   create<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>>;
   /**
    * Replaces the object at `metadata.resourceVersion`, which is required.
-   * @throws DatastoreError Conflict (someone wrote in between), NotFound (gone, or replaced under another UID), Invalid
+   * @throws DatastoreError Conflict (another writer changed it), NotFound (gone, or replaced under another UID), Invalid
    */
   update<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<Stored<K>>;
   /** What {@link update} would store, without storing it. Absent: every field is stored as it is given. */
@@ -189,7 +189,7 @@ export interface Datastore {
    * @throws DatastoreError Conflict, NotFound
    */
   delete<K extends Kind>(object: Stored<K>, options?: CallOptions): Promise<void>;
-  /** Changes in order until the signal aborts; resumes by itself after a cut. A soft delete shows as `Deleted`. */
+  /** Changes in order until the signal aborts; resumes by itself after an interruption. A soft delete shows as `Deleted`. */
   watch<K extends Kind>(kind: K, options: WatchOptions): AsyncIterable<DatastoreEvent<K>>;
   /** Releases what the store holds (files, connections). */
   close(): Promise<void>;
@@ -197,13 +197,13 @@ export interface Datastore {
 
 /** Closed list of what a datastore call can end in besides success (datastore error mapping of the reference). */
 export type DatastoreErrorCode =
-  /** There is no such object, or it is another one by now. */
+  /** The object does not exist, or was replaced by another one of its name. */
   | "NotFound"
-  /** There is an object of that name. */
+  /** An object of that name exists. */
   | "AlreadyExists"
-  /** Someone else wrote the object since it was read: read it again, then decide anew. */
+  /** Another writer changed the object since it was read: read it again, and decide again. */
   | "Conflict"
-  /** The object is not what its kind asks for; or it is stored so. */
+  /** The object breaks its schema or a rule, as given or as stored; the message names the fields. */
   | "Invalid"
   /** Authentication or permission is missing; the message says what to grant. */
   | "Unauthorized"
@@ -221,10 +221,10 @@ export type DatastoreErrorCode =
   | "NotServed"
   /** The changes since that revision are no longer kept: list again, and watch from there. */
   | "Expired"
-  /** No answer, or one that waiting may mend. Whether a write took place is not known. */
+  /** No answer, or a temporary failure: retry. Whether a write took place is not known. */
   | "Unavailable";
 
-/** What went wrong, with which object. `message` is for people: what, where, and what to do. */
+/** What failed, and for which object. `message` is for people: what, where, and what to do. */
 export class DatastoreError extends Error {
   override readonly name = "DatastoreError";
   /** Branch on this, never on the text. */

@@ -34,7 +34,7 @@ import { swapOwners } from "./swap-owners.ts";
 import { upgradeHost } from "./upgrade.ts";
 import { type GetUtilizationArgs, getUtilization, type PoolUtilization } from "./utilization.ts";
 
-/** What the library works on, and how. */
+/** What the library works on, and its defaults. */
 export interface IpamOptions {
   /** Where the data is. It stays the caller's to close. */
   readonly datastore: Datastore;
@@ -43,8 +43,8 @@ export interface IpamOptions {
   /** Where a host starts in a pool. Default: at a hash of its name. */
   readonly blockOrder?: BlockOrder | undefined;
   /**
-   * Reads a Node: once per call, where a pool has a node selector, or the host has no block yet and must exist. Default:
-   * the nodes of the datastore's cluster; where it is none's, every host exists and has no labels.
+   * Reads a node, at most once per call: if a pool has a node selector, or if the host has no block yet and must exist. Default:
+   * the nodes of the datastore's cluster; without a cluster, every host exists and has no labels.
    */
   readonly nodes?: NodeReader | undefined;
   /** The calling host is a Windows node, where strictAffinity must be true. Default: whether this process runs on Windows. */
@@ -52,7 +52,7 @@ export interface IpamOptions {
   /** Name of the calling host, where a call names none. Default: the system's host name, lower-cased. */
   readonly hostname?: string | undefined;
   /**
-   * Told once of each object that cannot be read, and of clean-up that failed without costing the call. Default: a
+   * Called once for each object that cannot be read, and for a clean-up that failed although the call succeeded. Default: a
    * warning of the process.
    */
   readonly warn?: ((message: string) => void) | undefined;
@@ -60,9 +60,9 @@ export interface IpamOptions {
 
 /**
  * Addresses, ranges and sequence numbers are text, text and bigint. Every method ends with the signal's reason when its
- * `options.signal` is aborted. An argument that cannot mean anything is IpamError InvalidArgument, and nothing was done.
- * None lets a lost race out: after 100 of them it is IpamError MaxRetries. Errors of the store (DatastoreError Unavailable,
- * Unauthorized, Invalid, NotServed) leave as they are. The table of codes is docs/reference/library-errors.md.
+ * `options.signal` is aborted. A wrong argument ends in IpamError InvalidArgument, and nothing was done.
+ * A lost race is retried: after 100 of them the call ends in IpamError MaxRetries. Errors of the store (DatastoreError Unavailable,
+ * Unauthorized, Invalid, NotServed) are passed on. The table of codes is docs/reference/library-errors.md.
  */
 export interface Ipam {
   /**
@@ -74,13 +74,13 @@ export interface Ipam {
    */
   autoAssign(args: AutoAssignArgs, options?: CallOptions): Promise<AutoAssignResult>;
   /**
-   * One particular address; reservations, caps and selectors do not count.
+   * Assigns one given address; reservations, caps and selectors are ignored.
    * @throws IpamError AlreadyExists (with its `holder`), NotInPool, UseNotAllowed, AffinityMismatch, BlockOverlap,
    * MalformedBlock, MaxAllocReached, InsufficientIPsByHandle, InvalidHandle, IPAMConfigConflict, StrictAffinity
    */
   assignIP(args: AssignIPArgs, options?: CallOptions): Promise<void>;
   /**
-   * Releases addresses; blocks are done side by side, each for itself.
+   * Releases addresses. Blocks are written in parallel and independently.
    * @throws IpamError BadSequenceNumber, BadHandle, MalformedBlock: that block was left as it is, others were done.
    * `partialResult<ReleaseResult>(error)` has what was done.
    */
@@ -97,23 +97,23 @@ export interface Ipam {
    * `partialResult<ClaimResult>(error)` has what was claimed before.
    */
   claimAffinity(cidr: string, affinity: AffinityConfig, options?: CallOptions): Promise<ClaimResult>;
-  /** Gives up a host's blocks in a range. @throws IpamError BlockNotEmpty, NotInPool, InvalidSize, MalformedBlock */
+  /** Releases a host's affinities to the blocks of a range; with `mustBeEmpty`, of empty blocks only. @throws IpamError BlockNotEmpty, NotInPool, InvalidSize, MalformedBlock */
   releaseAffinity(cidr: string, host: string, mustBeEmpty: boolean, options?: CallOptions): Promise<void>;
-  /** Gives up all blocks of a host; every one is tried. @throws IpamError BlockNotEmpty, MalformedBlock: the last one */
+  /** Releases all affinities of a host; every one is tried. @throws IpamError BlockNotEmpty, MalformedBlock: the last one */
   releaseHostAffinities(affinity: AffinityConfig, mustBeEmpty: boolean, options?: CallOptions): Promise<void>;
-  /** Gives up all blocks of a pool, whoever's they are. @throws IpamError MalformedBlock */
+  /** Releases all affinities to blocks of a pool, of any host. @throws IpamError MalformedBlock */
   releasePoolAffinities(cidr: string, options?: CallOptions): Promise<void>;
-  /** Takes a block from its owner; one without an owner is no error. @throws IpamError BlockNotEmpty, MalformedBlock */
+  /** Releases the affinity of a block; a block without an affinity is not an error. @throws IpamError BlockNotEmpty, MalformedBlock */
   releaseBlockAffinity(block: IPAMBlock, mustBeEmpty: boolean, options?: CallOptions): Promise<void>;
-  /** Gives up all that a host has, addresses in use excepted. @throws IpamError MalformedBlock */
+  /** Releases all affinities of a host. Addresses in use stay assigned. @throws IpamError MalformedBlock */
   removeIPAMHost(affinity: AffinityConfig, options?: CallOptions): Promise<void>;
   /**
-   * Makes sure of a block per family whose host-reserved attributes are given.
+   * Ensures that the host has a block for each family whose host-reserved attributes are given.
    * @throws IpamError NodeNotFound, NoQualifiedPool, PoolNotEnabled, MalformedObject, NoFreeBlocks, NoClaimAllowed,
    * IPAMConfigConflict, StrictAffinity
    */
   ensureBlock(args: BlockArgs, options?: CallOptions): Promise<EnsuredBlocks>;
-  /** Gives labels to a host's rows from before labels; tries until it succeeds or is cancelled. */
+  /** Adds the labels that affinities of older versions lack; retries until it succeeds or is cancelled. */
   upgradeHost(node: string, options?: CallOptions): Promise<void>;
   /** Frees what has cooled down in a block as listed, in one write. @throws DatastoreError Conflict, NotFound */
   garbageCollectColdIPs(

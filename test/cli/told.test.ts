@@ -1,4 +1,5 @@
 /** What a person is told to run can be copied: it goes to where was looked, by the name this program was called by. */
+import { delimiter } from "node:path";
 import { describe, expect, it } from "vitest";
 import { toldText } from "../../src/cli/told.ts";
 import { handle } from "../support/ipam-data.ts";
@@ -22,6 +23,12 @@ describe("a command that is told", () => {
     [`correct IPPool "p4" in its manifest`, `correct IPPool "p4" in its manifest`],
   ])("%s", (command, told) => {
     expect(toldText(command, "kubectl ipam", cluster)).toBe(told);
+  });
+
+  it("has a list of kubeconfig files as kubectl takes it: in the variable", () => {
+    const list = { kubeconfig: ["/a", "/b"].join(delimiter), datastore: "auto" };
+    expect(toldText("kubectl get pods", "ipamctl", list)).toBe("KUBECONFIG=/a:/b kubectl get pods");
+    expect(toldText("ipamctl gc", "ipamctl", list)).toBe("ipamctl gc --kubeconfig /a:/b");
   });
 
   it("says nothing of a place that was not named", () => {

@@ -2,8 +2,9 @@
  * Commands that people are told to run. Copied as they are, they must do what was meant: by the name that this program was
  * called by, and on the data that was looked at. Without its place, a command would change whatever kubectl points at.
  */
-import { filesOf } from "../kube/cluster-choice.ts";
+
 import { quoted } from "../judgement/shell.ts";
+import { filesOf } from "../kube/cluster-choice.ts";
 import type { PlaceOptions } from "./place.ts";
 import { VERBS } from "./verbs.ts";
 

@@ -3,8 +3,8 @@
  * called by, and on the data that was looked at. Without its place, a command would change whatever kubectl points at.
  */
 
+import { delimiter } from "node:path";
 import { quoted } from "../judgement/shell.ts";
-import { filesOf } from "../kube/cluster-choice.ts";
 import type { PlaceOptions } from "./place.ts";
 import { VERBS } from "./verbs.ts";
 
@@ -20,7 +20,7 @@ function toldCommand(command: string, program: string, options: PlaceOptions): s
   const [tool, ...words] = command.split(" ");
   if (tool === "ipamctl") return [program, ...words, ...placeFlags(words[0] ?? "", options)].join(" ");
   const { kubeconfig, context } = options;
-  const isList = filesOf(kubeconfig).length > 1; // kubectl takes a list by its variable only
+  const isList = kubeconfig?.includes(delimiter); // kubectl takes a list by its variable only
   if (tool === "kubectl" && !isList) return [command, ...flags({ kubeconfig, context })].join(" ");
   const variable = kubeconfig === undefined ? [] : [`KUBECONFIG=${quoted(kubeconfig)}`];
   return [...variable, command, ...flags({ context })].join(" ");

@@ -1,6 +1,6 @@
 /** What a reading verb answers, in every form it can be printed in. The JSON is the documented one; tables are for people. */
 
-import { escapeJson, escapeLine, escapeYaml, isUnsafe } from "../escape.ts";
+import { escapeJson, escapeLine, escapeYaml } from "../escape.ts";
 import { plain, type Screen } from "./screen.ts";
 import { type Column, tableText } from "./table.ts";
 
@@ -70,27 +70,12 @@ export async function printed(
   return yaml(JSON.parse(json(document)));
 }
 
-/** Texts in quotes: readers of YAML 1.1, as kubectl and Python are, take `on`, `012` or a time for something else. */
-const YAML = {
-  version: "1.1",
-  lineWidth: 0,
-  defaultStringType: "QUOTE_DOUBLE",
-  doubleQuotedMinMultiLineLength: Number.POSITIVE_INFINITY,
-} as const;
-
-/** Keys are as plain as they can be: only in quotes can what is unsafe be escaped. */
 async function yaml(document: unknown): Promise<string> {
-  const { stringify } = await import("./yaml.ts");
-  const defaultKeyType = hasUnsafeKey(document) ? "QUOTE_DOUBLE" : "PLAIN";
-  return escapeYaml(stringify(document, { ...YAML, defaultKeyType }));
+  const { yamlText } = await import("./yaml.ts");
+  return escapeYaml(yamlText(document));
 }
 
-function hasUnsafeKey(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return Object.entries(value).some(([key, part]) => isUnsafe(key) || hasUnsafeKey(part));
-}
-
-/** A count of addresses or a sequence number may be beyond what other programs' numbers hold: they are text. */
+/** What may be beyond 2^53, a count of a pool's addresses or a sequence number, is text: see `show/counts.ts`. */
 function json(value: unknown): string {
   return JSON.stringify(value, (_key, part) => (typeof part === "bigint" ? part.toString() : part), 2);
 }

@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
+import { PAINT_CODES } from "../../src/cli/screen.ts";
 import type { Snapshot } from "../../src/judgement/snapshot.ts";
 import { EVIL, expectPlain as expectPlainText } from "../escapes/evil.ts";
 import { pool } from "../support/ipam-data.ts";
@@ -43,6 +44,15 @@ it.each([
 ])("%# %j", async (args) => {
   const ran = await ipamctl([...args, "--bundle", await bundleOf(evil)]);
   expectPlain(ran);
+});
+
+it.each(["check", "check -o wide", "show --map"])("%s in colour holds no other control sequence", async (command) => {
+  const run = (color: string) => ipamctl([...command.split(" "), "--color", color], { snapshot: evil });
+  const ran = await run("always");
+  const uncolored = PAINT_CODES.reduce((text, code) => text.replaceAll(code, ""), ran.stdout);
+  expectPlain({ ...ran, stdout: uncolored });
+  expect(uncolored).toBe((await run("never")).stdout);
+  expect(uncolored).not.toBe(ran.stdout);
 });
 
 it("a bundle on a terminal, which is the same data", async () => {

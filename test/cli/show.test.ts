@@ -19,7 +19,7 @@ describe("pools and blocks", () => {
     ]);
   });
 
-  it("gives a program exact numbers as text", async () => {
+  it("gives a program numbers, and as text what may be beyond 2^53", async () => {
     expect(await shown("--pool", "p4")).toEqual({
       apiVersion: "ipamctl.ipam-operator.io/v1alpha1",
       kind: "PoolList",
@@ -28,11 +28,11 @@ describe("pools and blocks", () => {
           name: "p4",
           cidr: "10.0.0.0/28",
           capacity: "16",
-          inUse: "5",
+          inUse: 5,
           reserved: "1",
           available: "10",
-          inCooldown: "1",
-          reservedInUse: "0",
+          inCooldown: 1,
+          reservedInUse: 0,
           withheld: "0",
           uncovered: "7",
           blockSize: 30,
@@ -69,7 +69,7 @@ describe("pools and blocks", () => {
       "Block 192.0.2.0/30 1 (25%)",
     ]);
     const list = JSON.parse((await ipamctl(["show", "--blocks", "-o", "json"], { snapshot })).stdout);
-    expect(list.items.at(-1)).toMatchObject({ cidr: "192.0.2.0/30", affinity: "host:node-a", inUse: "1" });
+    expect(list.items.at(-1)).toMatchObject({ cidr: "192.0.2.0/30", affinity: "host:node-a", inUse: 1 });
     expect(list.items.at(-1)).not.toHaveProperty("pool");
   });
 
@@ -94,10 +94,33 @@ describe("pools and blocks", () => {
     expect(rows(await ipamctl(["show"], { snapshot }))[1]).toContain("is disabled");
   });
 
+  it("gives a field one JSON type, whatever its value", async () => {
+    const huge = pool("huge", "2001:db8::/32", { blockSize: 122 });
+    const six = usedBlock("2001:db8::/122", "node-a", { 0: ofPod("web-6", "node-a") });
+    const snapshot = { ...sound, pools: [...sound.pools, huge], blocks: [...sound.blocks, six] };
+    const types = async (...flags: string[]) => {
+      const { items } = JSON.parse((await ipamctl(["show", ...flags, "-o", "json"], { snapshot })).stdout);
+      const fields = items.flatMap((item: object) =>
+        Object.entries(item).map(([name, value]) => `${name} ${typeof value}`),
+      );
+      return new Set<string>(fields);
+    };
+    const text = ["capacity", "reserved", "available", "withheld"].map((name) => `${name} string`);
+    const numbers = ["inUse", "inCooldown", "reservedInUse"].map((name) => `${name} number`);
+    const pools = await types();
+    expect([...pools]).toEqual(expect.arrayContaining([...text, "uncovered string", ...numbers]));
+    const blocks = await types("--blocks");
+    expect([...blocks]).toEqual(
+      expect.arrayContaining([...text.map((one) => one.replace("string", "number")), ...numbers]),
+    );
+    for (const found of [pools, blocks])
+      expect(new Set([...found].map((one) => one.split(" ")[0])).size).toBe(found.size);
+  });
+
   it("gives names, YAML, wide tables, and tables without headers", async () => {
     expect((await show("-o", "name")).stdout).toBe("ippool/lb\nippool/p4\nippool/p6\n");
     expect((await show("-o", "yaml", "--pool", "10.0.0.0/28")).stdout).toContain(
-      'items:\n  - name: "p4"\n    cidr: "10.0.0.0/28"\n    capacity: "16"\n',
+      'items:\n  - name: p4\n    cidr: 10.0.0.0/28\n    capacity: "16"\n    inUse: 5\n',
     );
     expect(rows(await show("-o", "wide"))[0]!.slice(-3)).toEqual(["BLOCKS", "USES", "NODE SELECTOR"]);
     expect((await show("--no-headers")).stdout.split("\n")).toHaveLength(4);

@@ -109,7 +109,7 @@ it.each([
 it("gives names, YAML, and wide tables", async () => {
   const run = (format: string) => ipamctl(["top", "-o", format], { snapshot: sound });
   expect((await run("name")).stdout).toBe("ippool/p4\nippool/lb\nippool/p6\nnode/node-b\nnode/node-a\n");
-  expect((await run("yaml")).stdout).toContain('kind: "Top"\npools:\n  - name: "p4"\n');
+  expect((await run("yaml")).stdout).toContain("kind: Top\npools:\n  - name: p4\n");
   const wide = (await run("wide")).stdout;
   expect(wide).toMatch(/^POOL .* RATE FROM$/m);
   expect(wide).toMatch(/^node-b .* 110$/m);

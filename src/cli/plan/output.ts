@@ -4,6 +4,7 @@ import type { Finding } from "../../judgement/finding.ts";
 import { inventoryOf } from "../../judgement/inventory.ts";
 import { briefCountOf, countOf } from "../numbers.ts";
 import { type Output, type TextStyle, tableOf } from "../output.ts";
+import { poolValue } from "../show/counts.ts";
 import { type PoolRow, poolRows } from "../show/pools.ts";
 import { type Column, sentencesText } from "../table.ts";
 import { topNodes } from "../top/rows.ts";
@@ -38,7 +39,12 @@ function outcomeValue({ after, ...counts }: Outcome) {
   const inventory = inventoryOf(after);
   const blocks = topNodes(inventory).map((node) => node.blocks);
   const most = blocks.reduce((a, b) => Math.max(a, b), 0);
-  return { ...counts, pools: poolRows(inventory), limitOfBlocks: inventory.cap, mostBlocksOfANode: most };
+  return {
+    ...counts,
+    pools: poolRows(inventory).map(poolValue),
+    limitOfBlocks: inventory.cap,
+    mostBlocksOfANode: most,
+  };
 }
 
 function sentences(plan: Plan, style: TextStyle): string {

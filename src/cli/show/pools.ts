@@ -9,9 +9,10 @@ import { formatCidr } from "../../net/cidr.ts";
 import { briefCount, briefCountOf, countOf } from "../numbers.ts";
 import { type Output, tableOf } from "../output.ts";
 import type { Column } from "../table.ts";
+import { blockValue, poolValue } from "./counts.ts";
 import { reservedInUse, type Shares, sharesOf } from "./shares.ts";
 
-/** Counts are exact, and text in JSON. */
+/** Counts are exact; `counts.ts` says which are text in JSON. */
 export interface PoolRow extends Shares {
   readonly name: string;
   readonly blockSize: number;
@@ -126,7 +127,7 @@ export function poolsOutput(pools: readonly PoolRow[]): Output {
   const names = pools.map(({ name }) => `ippool/${name}`);
   return {
     kind: "PoolList",
-    value: { items: pools },
+    value: { items: pools.map(poolValue) },
     names,
     text: tableOf(pools.map(poolLine), columnsFor(pools)),
     isList: true,
@@ -139,5 +140,11 @@ export function blocksOutput(pools: readonly PoolRow[], blocks: readonly BlockRo
   const blocksOf = (pool: string | undefined) => (ofPool.get(pool) ?? []).map(blockLine);
   const lines = [...pools.flatMap((pool) => [poolLine(pool), ...blocksOf(pool.name)]), ...blocksOf(undefined)];
   const names = blocks.map(({ cidr }) => `ipamblock/${blockName(cidr)}`);
-  return { kind: "BlockList", value: { items: blocks }, names, text: tableOf(lines, columnsFor(pools)), isList: true };
+  return {
+    kind: "BlockList",
+    value: { items: blocks.map(blockValue) },
+    names,
+    text: tableOf(lines, columnsFor(pools)),
+    isList: true,
+  };
 }

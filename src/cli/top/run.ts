@@ -7,6 +7,7 @@ import { briefCountOf, countOf, percent } from "../numbers.ts";
 import { type Output, tableOf } from "../output.ts";
 import type { Tone } from "../screen.ts";
 import type { Session } from "../session.ts";
+import { poolValue } from "../show/counts.ts";
 import { notFree } from "../show/shares.ts";
 import type { Column } from "../table.ts";
 import { UsageError } from "../usage-error.ts";
@@ -104,7 +105,7 @@ export function topOutput(pools: readonly TopPool[], nodes: readonly TopNode[]):
   const [poolText, nodeText] = [tableOf(pools, POOLS), tableOf(nodes, NODES)];
   return {
     kind: "Top",
-    value: { pools, nodes },
+    value: { pools: pools.map(poolValue), nodes },
     names: [...pools.map(({ name }) => `ippool/${name}`), ...nodes.map(({ name }) => `node/${name}`)],
     isList: true,
     text: (style) => [poolText(style), nodeText(style)].filter((text) => text !== "").join("\n"),

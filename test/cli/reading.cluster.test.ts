@@ -36,9 +36,9 @@ describe.each(["v1", "v3"] as const)("on a %s cluster", (generation) => {
 
   it("shows pools, and who has an address", async () => {
     const { items } = await json("show");
-    expect(items.map(({ name, inUse }: { name: string; inUse: string }) => [name, inUse])).toEqual([
-      ["lb", "1"],
-      ["p4", "3"],
+    expect(items.map(({ name, inUse }: { name: string; inUse: number }) => [name, inUse])).toEqual([
+      ["lb", 1],
+      ["p4", 3],
     ]);
     expect(await json("show", "--ip", "10.0.0.0")).toMatchObject({ state: "allocated", usedBy: ["Node node-a"] });
     expect(await json("show", "--ip", "10.0.0.4")).toMatchObject({ node: "node-b", usedBy: ["Pod default/web-0"] });

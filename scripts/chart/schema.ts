@@ -27,11 +27,15 @@ export function jsonSchema(values: z.ZodType): ValueSchema {
 function withRequired(schema: ValueSchema): ValueSchema {
   const members = membersOf(schema);
   if (members === undefined) return schema;
-  const mayBeAway = (value: ValueSchema) => value.type === "array" || (value.type === "object" && !membersOf(value));
-  const required = members.filter(([, value]) => !mayBeAway(value)).map(([name]) => name);
+  const mayBeAway = (value: ValueSchema) =>
+    value.type === "array" || (value.type === "object" && (isOpen(value) || !membersOf(value)));
+  const required = isOpen(schema) ? [] : members.filter(([, value]) => !mayBeAway(value)).map(([name]) => name);
   const properties = Object.fromEntries(members.map(([name, value]) => [name, withRequired(value)]));
   return { ...schema, properties, ...(required.length > 0 && { required }) };
 }
+
+/** A group that also holds what other charts read: releases from before it have none of its values. */
+const isOpen = ({ additionalProperties }: ValueSchema) => additionalProperties !== false;
 
 export function schemaFile(values: z.ZodType): string {
   return `${JSON.stringify(jsonSchema(values), null, 2)}\n`;

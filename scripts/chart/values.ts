@@ -10,8 +10,22 @@ import { flagValues } from "./flags.ts";
 import { placement, podSecurity, resources } from "./pod-values.ts";
 import { anyObject, group, listOf, port, text, texts, toggle } from "./value-types.ts";
 
-/** Set by Helm in every chart that another one contains. */
-const global = anyObject({}, "Set by Helm where another chart contains this one; not used.");
+/** Shared with the other charts of a release: what others read from it is not ours to refuse. */
+const global = z
+  .looseObject({
+    imageRegistry: z
+      .string()
+      .regex(/^([A-Za-z0-9.-]+(:[0-9]+)?(\/[a-z0-9._-]+)*)?$/)
+      .default("")
+      .describe("Replaces the registry of image.repository, such as mirror.example.com:5000."),
+    imagePullSecrets: listOf(
+      z.union([z.string().min(1), z.looseObject({ name: z.string().min(1) })]),
+      [],
+      "Secrets for pulling images, used before image.pullSecrets: a list of names or of {name: …}.",
+    ),
+  })
+  .prefault({})
+  .describe("Values for every chart of a release, set by the chart that contains this one or directly.");
 
 /** A strict schema must know it, or no chart could make the dependency conditional by the usual name. */
 const enabled = toggle(
@@ -44,7 +58,9 @@ const installation = group(
   {
     create: toggle(false, "Create one. It stays when the chart is uninstalled. Needs the chart ipam-operator-crds."),
     managementPolicy: installationSpec.shape.managementPolicy.default("Observe"),
-    ipam: ipamSettings.default({}).describe("The settings to manage. One that is absent is not managed."),
+    ipam: ipamSettings
+      .default({})
+      .describe("The settings to manage. One that is absent is not managed. Only with create: true."),
   },
 );
 
@@ -169,5 +185,5 @@ export const crdsValues = z.strictObject({
         "Leave it at none where Calico is, or will be, installed.",
     ),
   enabled,
-  global,
+  global: anyObject({}, "Values for every chart of a release. This chart uses none: it has no images."),
 });

@@ -32,8 +32,10 @@ async function umbrella({ conditions = false, alias = "" } = {}): Promise<string
 }
 
 it("takes their values under their names, and Helm's `global`", async () => {
-  const values = { global: { team: "network" }, "ipam-operator": { replicas: 3 } };
+  const global = { team: "network", imageRegistry: "mirror.example" };
+  const values = { global, "ipam-operator": { replicas: 3 } };
   const objects = objectsIn(await renderText(await umbrella(), values));
+  expect(only(objects, "Deployment")["spec"].template.spec.containers[0].image).toMatch(/^mirror\.example\//);
   expect(only(objects, "Deployment")["spec"].replicas).toBe(3);
   expect(namesOf(objects)).toContain("CustomResourceDefinition ipaminstallations.ipam-operator.io");
 });
@@ -61,6 +63,9 @@ it("says so where nothing reads `enabled: false`", async () => {
 });
 
 it("goes on without it in a release that kept the values of one from before (--reuse-values)", async () => {
-  for (const alone of CHARTS)
-    expect(await renderText(alone, { enabled: null })).toBe(await renderText(alone, { enabled: true }));
+  for (const alone of CHARTS) {
+    const usual = await renderText(alone, { enabled: true });
+    expect(await renderText(alone, { enabled: null, global: null })).toBe(usual);
+    expect(await renderText(alone, { global: { imageRegistry: null, imagePullSecrets: null } })).toBe(usual);
+  }
 });

@@ -71,6 +71,42 @@ test("the image is named by tag, by default this version's, or by digest", async
   expect(await imagesOf({ tag: "c", digest })).toEqual([`ipam-operator@${digest}`]);
 });
 
+/** Each pod of the chart, the one of the `helm test` hook included. */
+const podsOf = async (values: OperatorValues) =>
+  (await rendered(values)).flatMap(({ kind, spec }) =>
+    kind === "Pod" ? [spec] : kind === "Deployment" ? [spec.template.spec] : [],
+  );
+
+test.each([
+  ["ipam-operator", "mirror.example/ipam-operator"],
+  ["a.example/b", "mirror.example/b"],
+  ["a.example:5000/b/c", "mirror.example/b/c"],
+  ["localhost/b", "mirror.example/b"],
+  ["team/b", "mirror.example/team/b"],
+])("global.imageRegistry replaces the registry of %s in every pod, or is put before it", async (repository, image) => {
+  const values = { global: { imageRegistry: "mirror.example" }, image: { repository, tag: "1" } };
+  const pods = await podsOf(values);
+  expect(pods.map(({ containers }) => containers[0].image)).toEqual([`${image}:1`, `${image}:1`]);
+});
+
+test("global.imageRegistry may have a port and a path, and keeps the digest", async () => {
+  const digest = `sha256:${"a".repeat(64)}`;
+  const pods = await podsOf({ global: { imageRegistry: "mirror.example:5000/hub" }, image: { digest } });
+  for (const { containers } of pods)
+    expect(containers[0].image).toBe(`mirror.example:5000/hub/ipam-operator@${digest}`);
+});
+
+test("global.imagePullSecrets, as names or objects, precede the chart's own in every pod, each once", async () => {
+  const pods = await podsOf({
+    global: { imagePullSecrets: ["a", { name: "b" }] },
+    image: { pullSecrets: [{ name: "b" }, { name: "c" }] },
+  });
+  expect(pods).toHaveLength(2);
+  for (const { imagePullSecrets } of pods)
+    expect(imagePullSecrets).toEqual([{ name: "a" }, { name: "b" }, { name: "c" }]);
+  for (const { imagePullSecrets } of await podsOf({})) expect(imagePullSecrets).toBeUndefined();
+});
+
 test("pods spread over nodes, also where these have no zones, and prefer zones of their own", async () => {
   const { topologySpreadConstraints: standard, affinity } = await podOf();
   // One that names a label that no node has would void the others too.

@@ -107,6 +107,19 @@ const REFUSED: Readonly<Record<string, readonly [values: Values, ...words: strin
     { installation: { create: true, ipam: { strictAffinity: false, autoAllocateBlocks: false } } },
     "installation.ipam: Cannot disable 'StrictAffinity' and 'AutoAllocateBlocks' at the same time; set",
   ],
+  "settings for an Installation that is not created": [
+    { installation: { ipam: { maxBlocksPerHost: 8 } } },
+    "installation.ipam is set and installation.create is false, so the settings would have no effect: " +
+      "set installation.create: true, or write them into the Installation and leave installation.ipam out",
+  ],
+  "a global registry that is a URL": [
+    { global: { imageRegistry: "https://mirror.example/" } },
+    "at '/global/imageRegistry': 'https://mirror.example/' does not match pattern",
+  ],
+  "a global pull secret without a name": [
+    { global: { imagePullSecrets: [{ nme: "a" }] } },
+    "at '/global/imagePullSecrets/0'",
+  ],
   "labels, annotations and selectors that are no texts": [
     {
       podLabels: { a: 1 },

@@ -87,11 +87,15 @@ describe("install, upgrade, rollback", () => {
     await releases.crds("install");
     expect(notes(await releases.operator("upgrade"))).toContain("It waits for you to write the Installation");
     const unused = { installation: { ipam: { strictAffinity: true } } };
-    expect(notes(await releases.operator("upgrade", unused))).toContain("installation.ipam is not used");
+    const noEffect = "installation.ipam has no effect, because installation.create is false";
+    expect(notes(await releases.operator("upgrade", unused))).toContain(noEffect);
+    const reused = await releases.helmOk(["upgrade", "ipam-operator", OPERATOR_CHART, "--reuse-values"]);
+    expect(notes(reused)).toContain(noEffect);
     const created = await releases.operator("upgrade", { installation: { create: true } });
     expect(notes(created)).toContain("It works on the Installation `default` (policy Observe)");
     await cluster.apply("examples/installation.yaml");
-    expect(notes(await releases.operator("upgrade"))).toContain("`default` (policy Enforce)");
+    const kept = notes(await releases.operator("upgrade", unused));
+    for (const said of ["`default` (policy Enforce)", noEffect]) expect(kept).toContain(said);
   });
 
   test.each([

@@ -13,10 +13,31 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 
-{{- define "ipam-operator.image" -}}
-{{- with .Values.image -}}
-{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{- /* The first part of a repository is a registry if it has a dot or a port, or is localhost: as container engines read it. */ -}}
+{{- define "ipam-operator.repository" -}}
+{{- with (.Values.global | default dict).imageRegistry -}}
+{{ . }}/{{ regexReplaceAll "^([^/]*[.:][^/]*|localhost)/" $.Values.image.repository "" }}
+{{- else -}}
+{{ .Values.image.repository }}
 {{- end -}}
+{{- end }}
+
+{{- define "ipam-operator.image" -}}
+{{ include "ipam-operator.repository" . }}
+{{- with .Values.image -}}
+{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{- end -}}
+{{- end }}
+
+{{- define "ipam-operator.imagePullSecrets" -}}
+{{- $secrets := list }}
+{{- range concat ((.Values.global | default dict).imagePullSecrets | default list) (.Values.image.pullSecrets | default list) }}
+{{- $secrets = append $secrets (ternary . (dict "name" .) (kindIs "map" .)) }}
+{{- end }}
+{{- with uniq $secrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end }}
 
 {{- /* "true" where a given certificate is mounted. */ -}}

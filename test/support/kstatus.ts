@@ -1,4 +1,4 @@
-/** How kstatus tools (Flux, Argo CD, `helm --wait`) judge an object, so that every status can be checked by their rules. */
+/** How kstatus tools (such as Flux) judge an object, so that every status can be checked by their rules. */
 import type { Condition, ObjectMeta } from "../../src/api/meta.ts";
 
 export type KStatus = "Terminating" | "InProgress" | "Failed" | "Current";

@@ -14,7 +14,7 @@ describe("a direct change", () => {
     await reconcile();
     expect((await configuration())?.spec.maxBlocksPerHost).toBe(8);
     expect(world.events).toEqual([
-      "Warning Drift: maxBlocksPerHost of the stored configuration was changed to 3 by an unknown writer; put back to 8",
+      "Warning Drift: maxBlocksPerHost of the stored configuration was changed to 3 by an unknown writer; reverted to 8",
     ]);
     expect((await installed()).status?.lastDrift).toMatch(/changed to 3/);
   });
@@ -27,7 +27,7 @@ describe("a direct change", () => {
     await reconcile();
     expect((await configuration())?.spec).toEqual({ strictAffinity: true, autoAllocateBlocks: true });
     expect(world.events).toEqual([
-      "Warning Drift: strictAffinity of the stored configuration was changed to false by its deletion; put back to true",
+      "Warning Drift: strictAffinity of the stored configuration was changed to false by its deletion; reverted to true",
     ]);
   });
 
@@ -113,13 +113,13 @@ describe("a direct change", () => {
     world.events.length = 0;
     await reconcile();
     expect(drifts()).toEqual([
-      expect.stringMatching(/^Warning Drift: ipCooldownSeconds .* changed to 5 .*back to 60$/),
+      expect.stringMatching(/^Warning Drift: ipCooldownSeconds .* changed to 5 .*reverted to 60$/),
     ]);
     const { drift, lastDrift } = (await installed()).status ?? {};
     expect([drift?.[0]?.corrections.length, drift?.[0]?.pending, lastDrift]).toEqual([
       1,
       undefined,
-      expect.stringContaining("put back to 60"),
+      expect.stringContaining("reverted to 60"),
     ]);
     await reconcile();
     expect(drifts()).toHaveLength(1);
@@ -202,7 +202,7 @@ describe("a direct change", () => {
     });
     await reconcile(answerLost);
     expect(await reasons()).toEqual(["Ready=True Succeeded"]);
-    expect(world.events.at(-1)).toMatch(/^Warning Drift: .*put back to 60/);
+    expect(world.events.at(-1)).toMatch(/^Warning Drift: .*reverted to 60/);
   });
 
   it("is not forgotten over a detour: a lock comes and goes, and the fight stays given up", async () => {

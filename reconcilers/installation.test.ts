@@ -112,7 +112,7 @@ describe("a policy", () => {
     await reconcile();
     expect(await reasons()).toEqual(["Ready=True Observed"]);
     const [ready] = (await installed()).status?.conditions ?? [];
-    expect(ready?.message).toMatch(/would change nothing and end in InvalidSpec: MaxBlocksPerHost requires/);
+    expect(ready?.message).toMatch(/would change nothing, with the result InvalidSpec: MaxBlocksPerHost requires/);
   });
 
   it("Observe reports the difference and writes nothing", async () => {

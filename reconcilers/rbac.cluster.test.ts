@@ -78,7 +78,7 @@ describe("the RBAC reconciler", () => {
     expect(restored.metadata.labels).toMatchObject({ "app.kubernetes.io/component": "cni-plugin", team: "network" });
     expect(events).toEqual([
       expect.stringMatching(
-        /RbacRestored: ClusterRole ipam-operator:cni-plugin .*component was "x"; lacked the permissions get .*; also had the permissions get secrets; it was put right\./,
+        /RbacRestored: ClusterRole ipam-operator:cni-plugin .*component was "x"; lacked the permissions get .*; also had the permissions get secrets; it was restored\./,
       ),
     ]);
   });
@@ -91,7 +91,7 @@ describe("the RBAC reconciler", () => {
     const viewer = await cluster.role(VIEWER);
     expect(viewer).not.toHaveProperty("aggregationRule");
     expect(viewer.metadata.labels).toHaveProperty([`${AGGREGATE}-view`], "true");
-    expect(events.join()).toMatch(/had an aggregation rule; it was created anew/);
+    expect(events.join()).toMatch(/had an aggregation rule; it was recreated/);
   });
 
   it("restores the subjects of a binding", async () => {
@@ -117,7 +117,7 @@ describe("the RBAC reconciler", () => {
     const { events } = await cluster.reconcile({ subjects: VIEWERS_ONLY });
     expect(await cluster.names("clusterrolebindings")).toEqual([OPERATOR, VIEWER]);
     expect(events).toEqual([
-      `RbacRemoved: ClusterRoleBinding ${CNI} was deleted: nobody is to have this role any more.`,
+      `RbacRemoved: ClusterRoleBinding ${CNI} was deleted: the subjects file grants this role to no subject.`,
     ]);
   });
 
@@ -137,7 +137,7 @@ describe("the RBAC reconciler", () => {
     [
       "Observe",
       [
-        expect.stringMatching(/^RbacDiffers: ClusterRole ipam-operator:cni-plugin lacked .*; it would be put right\. /),
+        expect.stringMatching(/^RbacDiffers: ClusterRole ipam-operator:cni-plugin lacked .*; it would be restored\. /),
         expect.stringMatching(/^RbacDiffers: ClusterRoleBinding ipam-operator:viewer would be deleted: /),
       ],
     ],

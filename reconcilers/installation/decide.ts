@@ -67,7 +67,7 @@ function firstOf(checks: readonly Check[], situation: Situation): Decision | und
 
 const paused: Check = ({ installation }) =>
   installation.spec.managementPolicy === "Paused"
-    ? nothing("Paused", "managementPolicy is Paused: nothing is compared and nothing is written")
+    ? nothing("Paused", "managementPolicy is Paused: nothing is compared or written")
     : undefined;
 
 const blocked: Check = ({ surroundings }) =>
@@ -86,7 +86,7 @@ const observed: Check = (situation) => {
     return nothing("Succeeded", `${outcome.message} (managementPolicy Observe writes nothing)`);
   }
   const change = describeWrite(situation.stored, changes, written) ?? "change nothing";
-  const end = outcome.reason === "Succeeded" ? "" : ` and end in ${outcome.reason}: ${outcome.message}`;
+  const end = outcome.reason === "Succeeded" ? "" : `, with the result ${outcome.reason}: ${outcome.message}`;
   return nothing("Observed", `managementPolicy Enforce would ${change}${end}. Observe writes nothing`);
 };
 
@@ -130,8 +130,8 @@ const ownedByOther: Check = ({ installation, stored, surroundings }) => {
   if (owner === undefined) return undefined;
   return nothing(
     "OwnedByOther",
-    `${configurationOf(surroundings)} is kept by ${owner}, so it is left as it is. Wanted: ${describeDifferences(found)}. ` +
-      "Change it there, or take the field out of spec.ipam",
+    `${configurationOf(surroundings)} is managed by ${owner}, so the operator does not change it. Wanted: ${describeDifferences(found)}. ` +
+      "Change it there, or remove the field from spec.ipam",
   );
 };
 
@@ -204,8 +204,8 @@ function fight({ suspended }: DriftVerdict): Outcome | undefined {
   return {
     reason: "DriftFight",
     message:
-      `another writer keeps changing ${fields}; put back three times within ten minutes and now left alone. ` +
-      "Stop that writer or take the field out of spec.ipam; a change of the spec or of the field makes the operator try again",
+      `another writer keeps changing ${fields}. The operator reverted it three times within ten minutes and has stopped. ` +
+      "Stop that writer, or remove the field from spec.ipam. The operator retries when the spec or the field changes",
   };
 }
 
@@ -216,7 +216,7 @@ function converged({ installation, stored }: Situation): Outcome {
       reason: "Succeeded",
       message: stored
         ? "no field is managed; the stored configuration stays as it is"
-        : "no field is managed and none is stored: the defaults hold",
+        : "no field is managed and none is stored: the defaults apply",
     };
   }
   const values = managed.map(([field, value]) => `${field}: ${value}`).join(", ");

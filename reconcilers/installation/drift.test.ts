@@ -54,9 +54,9 @@ describe("drift", () => {
     const says = (object: IPAMConfiguration | undefined) =>
       judgeDrift(installed(), [difference], object, NOW).corrected.map(describeDrift);
     expect(says(fromManifest)).toEqual([
-      expect.stringMatching(/changed to 0 by its manifest config\.yaml or another program; put back to 8/),
+      expect.stringMatching(/changed to 0 by its manifest config\.yaml or another program; reverted to 8/),
     ]);
-    expect(says(undefined)).toEqual([expect.stringMatching(/changed to 0 by its deletion; put back to 8/)]);
+    expect(says(undefined)).toEqual([expect.stringMatching(/changed to 0 by its deletion; reverted to 8/)]);
   });
 
   it("is corrected three times within ten minutes and then no more", () => {

@@ -95,4 +95,4 @@ export const NO_DRIFT: DriftVerdict = { corrected: [], suspended: [] };
 
 /** What happened, for an event and for `status.lastDrift`. */
 export const describeDrift = ({ name, found, wanted, manager }: DriftEntry): string =>
-  `${name} of the stored configuration was changed to ${found} by ${manager}; put back to ${wanted}`;
+  `${name} of the stored configuration was changed to ${found} by ${manager}; reverted to ${wanted}`;

@@ -23,8 +23,8 @@ export function outcomeOfFailure(error: unknown, surroundings: Surroundings): Ou
   if (error instanceof UnreadableConfiguration) {
     const remedy =
       datastore.apiGroup === "embedded"
-        ? "Write it as a manifest into the manifests folder: that takes its place"
-        : "Correct it, or delete it: it is then created anew";
+        ? "Add a manifest for it to the manifests folder, which replaces it"
+        : "Correct it, or delete it so that the operator recreates it";
     const message = `${configurationOf(surroundings)} cannot be read: ${error.message}. ${remedy}`;
     return { reason: "InvalidSpec", message };
   }
@@ -44,7 +44,7 @@ export function outcomeOfFailure(error: unknown, surroundings: Surroundings): Ou
     if (isMoved(error)) return { reason: "APINotInstalled", message: error.message };
     return {
       reason: "APINotInstalled",
-      message: `${datastore.apiGroup} is not served. Install its CRDs: ${installAdvice(versionOf(datastore.apiGroup))}. Asked again every 30 s`,
+      message: `${datastore.apiGroup} is not served. Install its CRDs: ${installAdvice(versionOf(datastore.apiGroup))}. Retried every 30 s`,
     };
   }
   return isDatastoreError(error, "Unavailable") ? { reason: "Unavailable", message: error.message } : undefined;

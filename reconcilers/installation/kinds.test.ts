@@ -18,7 +18,7 @@ describe.each([
       { managedFields: [heldBy("argocd", "Apply", ["maxBlocksPerHost"])] },
     );
     const { outcome } = decide({ installation: wanted, stored, surroundings, now: NOW });
-    expect(outcome.message).toMatch(new RegExp(`^${name} is kept by `));
+    expect(outcome.message).toMatch(new RegExp(`^${name} is managed by `));
   });
 
   it("one that breaks a rule", () => {

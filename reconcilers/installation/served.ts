@@ -72,8 +72,8 @@ export function notServed(unserved: readonly Unserved[], { datastore }: Surround
 
 function droppedMessage(fields: readonly IpamField[], apiGroup: string): string {
   return (
-    `the installed CRD of ${apiGroup} does not know ${fields.join(", ")} and would drop it in silence, so it is not ` +
-    `written. Upgrade Calico's CRDs, or take ${fields.map((field) => `spec.ipam.${field}`).join(", ")} out of the Installation`
+    `the installed CRD of ${apiGroup} does not know ${fields.join(", ")} and would silently drop it, so it is not ` +
+    `written. Upgrade Calico's CRDs, or remove ${fields.map((field) => `spec.ipam.${field}`).join(", ")} from the Installation`
   );
 }
 

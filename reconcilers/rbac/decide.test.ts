@@ -43,7 +43,7 @@ const cases: readonly Case[] = [
     wanted: role,
     found: dying({ ...role, aggregationRule: {} }),
     does: "wait",
-    because: /finalizers hold that up: example\.com\/keep.*kubectl patch clusterrole ipam-operator:cni-plugin/,
+    because: /finalizers block the deletion: example\.com\/keep.*kubectl patch clusterrole ipam-operator:cni-plugin/,
   },
   { what: "a binding nobody is to have whose deletion hangs", wanted: undefined, found: dying(binding), does: "wait" },
   { what: "a role as wanted that somebody deletes", wanted: role, found: dying(role), does: "nothing" },
@@ -134,7 +134,13 @@ const cases: readonly Case[] = [
     does: "replace",
     because: /bound ClusterRole cluster-admin instead of ClusterRole ipam-operator:cni-plugin/,
   },
-  { what: "a binding nobody asks for", wanted: undefined, found: stored(binding), does: "delete", because: /nobody/ },
+  {
+    what: "a binding nobody asks for",
+    wanted: undefined,
+    found: stored(binding),
+    does: "delete",
+    because: /to no subject/,
+  },
   { what: "a foreign binding nobody asks for", wanted: undefined, found: without(binding, managedBy), does: "nothing" },
   {
     what: "a role without our label",
@@ -166,7 +172,7 @@ const cases: readonly Case[] = [
       metadata: { ...role.metadata, annotations: { "argocd.argoproj.io/tracking-id": "a:b" } },
     }),
     does: "leave",
-    because: /kept by Argo CD/,
+    because: /managed by Argo CD/,
   },
   {
     what: "our role kept as wanted by Flux",

@@ -56,7 +56,7 @@ export function decide(wanted: RbacObject | undefined, found: RbacObject | undef
 const removal = (found: RbacObject): Action => ({
   do: "delete",
   found,
-  because: "nobody is to have this role any more",
+  because: "the subjects file grants this role to no subject",
 });
 
 /** Deleting once more would change nothing: whoever set the finalizers, or a person, has to take them out. */
@@ -68,8 +68,8 @@ function held(found: RbacObject): Action | undefined {
   } = found.metadata as { finalizers?: readonly string[] } & ObjectMeta;
   if (deletionTimestamp === undefined) return undefined;
   const because =
-    `is to be deleted, and its finalizers hold that up: ${finalizers.join(", ")}. Until then it stays in force. Let their ` +
-    `controller finish, or take them out: kubectl patch ${found.kind.toLowerCase()} ${name} --type=merge ` +
+    `is to be deleted, but its finalizers block the deletion: ${finalizers.join(", ")}. Until then it stays in force. Let their ` +
+    `controller finish, or remove them: kubectl patch ${found.kind.toLowerCase()} ${name} --type=merge ` +
     `-p '{"metadata":{"finalizers":null}}'`;
   return { do: "wait", found, because };
 }
@@ -93,10 +93,13 @@ function whose({ metadata }: RbacObject): string | undefined {
   if (manager !== PRODUCT) {
     const has = manager === undefined ? "no such label" : `"${manager}"`;
     return (
-      `is not this operator's (label ${MANAGED_BY}: ${PRODUCT} expected, found ${has}) and was left alone. ` +
-      "Rename or delete it, or add that label to hand it over."
+      `is not this operator's (label ${MANAGED_BY}: ${PRODUCT} expected, found ${has}) and was not changed. ` +
+      "Rename or delete it, or add that label to let this operator manage it."
     );
   }
   const keeper = OTHER_KEEPERS.find(([where, key]) => metadata[where]?.[key] !== undefined);
-  return keeper && `is kept by ${keeper[2]} (${keeper[1]}) and was left alone. Take it out there to hand it over.`;
+  return (
+    keeper &&
+    `is managed by ${keeper[2]} (${keeper[1]}) and was not changed. Remove it there to let this operator manage it.`
+  );
 }

@@ -33,14 +33,14 @@ describe("report", () => {
     report(mended, installation, log);
     report({ ...of, is: "mended", action: "create", because: "was missing" }, installation, log);
     report(
-      { ...of, is: "mended", action: "delete", because: "nobody is to have this role any more" },
+      { ...of, is: "mended", action: "delete", because: "the subjects file grants this role to no subject" },
       installation,
       log,
     );
     expect(told).toEqual([
-      "Normal RbacRestored ClusterRole ipam-operator:viewer also had the permissions get secrets; it was put right.",
+      "Normal RbacRestored ClusterRole ipam-operator:viewer also had the permissions get secrets; it was restored.",
       "Normal RbacRestored ClusterRole ipam-operator:viewer was missing; it was created.",
-      "Normal RbacRemoved ClusterRole ipam-operator:viewer was deleted: nobody is to have this role any more.",
+      "Normal RbacRemoved ClusterRole ipam-operator:viewer was deleted: the subjects file grants this role to no subject.",
     ]);
     expect(logged).toHaveLength(3);
   });

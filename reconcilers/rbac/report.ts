@@ -83,7 +83,7 @@ function messageOf(outcome: Outcome): Message | undefined {
   }
 }
 
-const DONE = { create: "created", update: "put right", replace: "created anew", delete: "deleted" } as const;
+const DONE = { create: "created", update: "restored", replace: "recreated", delete: "deleted" } as const;
 
 function sentence(object: string, { action, because }: Change, be: "was" | "would be"): string {
   if (action === "delete") return `${object} ${be} deleted: ${because}.`;
@@ -92,6 +92,6 @@ function sentence(object: string, { action, because }: Change, be: "was" | "woul
 
 /** The API server's own words name the verb and the resource, or the rule that the operator does not hold itself. */
 function forbidden(object: string, words: string): Message {
-  const note = `${object} cannot be kept: a permission is missing. Apply rbac/operator.yaml of this version. The API server says: ${words}`;
+  const note = `${object} cannot be reconciled: a permission is missing. Apply rbac/operator.yaml of this version. The API server says: ${words}`;
   return { type: "Warning", reason: "RbacForbidden", note: note.slice(0, 1000), action: "Restore" };
 }

@@ -151,7 +151,7 @@ describe("a permission that is missing", () => {
     expect(result).toEqual({ requeueAfterMs: 60_000 });
     expect(events).toEqual([
       expect.stringMatching(
-        /RbacForbidden: ClusterRole ipam-operator:controllers cannot be kept.*rbac\/operator\.yaml.*Resources:\["pods"\], Verbs:\["get" "watch"\]/s,
+        /RbacForbidden: ClusterRole ipam-operator:controllers cannot be reconciled.*rbac\/operator\.yaml.*Resources:\["pods"\], Verbs:\["get" "watch"\]/s,
       ),
       expect.stringMatching(/RbacRestored: ClusterRole ipam-operator:viewer was missing/),
     ]);

@@ -132,23 +132,23 @@ export const installationStatus = z.object({
         manager: z
           .string()
           .describe("Who wrote it: a manager's name from managedFields, or in words what is known without one."),
-        time: z.iso.datetime().describe("When it was last put back."),
+        time: z.iso.datetime().describe("When it was last reverted."),
         corrections: z
           .array(z.iso.datetime())
-          .describe("When it was put back within the last ten minutes.")
+          .describe("When it was reverted within the last ten minutes.")
           .meta({ "x-kubernetes-list-type": "atomic", maxItems: 8 }),
         suspended: z
           .boolean()
           .optional()
-          .describe("True: it was put back too often and is left alone until the spec or the field changes."),
+          .describe("True: it was reverted too often. The operator stops until the spec or the field changes."),
         pending: z
           .boolean()
           .optional()
-          .describe("True: it is about to be put back. Written before that, so that a crash in between loses nothing."),
+          .describe("True: it is about to be reverted. Written first, so that a crash loses nothing."),
       }),
     )
     .optional()
-    .describe("Per field, the last time another writer changed it and it was put back.")
+    .describe("Per field, the last time another writer changed it and the operator reverted it.")
     .meta({ "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"], maxItems: 8 }),
   lastDrift: z.string().optional().describe("The latest drift in one sentence."),
   warnings: z

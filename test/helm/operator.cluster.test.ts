@@ -104,7 +104,7 @@ test("uninstalled under its feet, it cannot bring back what Helm has deleted", a
   const left = () => get("clusterroles,clusterrolebindings", "-l", "app.kubernetes.io/managed-by=ipam-operator");
   expect(await left()).toBe("");
   // Long enough for its next try to renew the Lease and to restore the roles.
-  await eventually(() => operator.stderr.join("\n"), 30_000).toMatch(/cannot be kept|cannot (get|update|create)/);
+  await eventually(() => operator.stderr.join("\n"), 30_000).toMatch(/cannot be reconciled|cannot (get|update|create)/);
   await operator.stop();
   expect(await left()).toBe("");
   expect(await get("lease", "ipam-operator", "-n", "ipam-operator")).toBe("");

@@ -144,7 +144,7 @@ export function mainJobCases(generation: Generation, theUser: () => User): void 
     await expect
       .poll(user.events)
       .toContainEqual(
-        expect.stringMatching(/^Warning Drift: maxBlocksPerHost .* changed to 3 by kubectl-patch; put back to 8/),
+        expect.stringMatching(/^Warning Drift: maxBlocksPerHost .* changed to 3 by kubectl-patch; reverted to 8/),
       );
     await expect.poll(async () => (await user.installation())?.status?.lastDrift).toMatch(/by kubectl-patch/);
   });

@@ -62,7 +62,7 @@ test("what to try names the file that holds the Installation; drift between two 
     "apiVersion: projectcalico.org/v3\nkind: IPAMConfiguration\nmetadata: {name: default}\n" +
       "spec: {strictAffinity: false, autoAllocateBlocks: true, ipCooldownSeconds: 5}\n",
   );
-  await user.says("was changed to 5 by its manifest config.yaml or another program; put back to 60");
+  await user.says("was changed to 5 by its manifest config.yaml or another program; reverted to 60");
   expect(await user.config()).toMatchObject({ ipCooldownSeconds: 60 });
 });
 

@@ -1,11 +1,9 @@
 /** What a reading verb answers, in every form it can be printed in. The JSON is the documented one; tables are for people. */
 
 import { escapeJson, escapeLine, escapeYaml } from "../escape.ts";
+import type { Format } from "./output-format.ts";
 import { plain, type Screen } from "./screen.ts";
 import { type Column, tableText } from "./table.ts";
-
-export const FORMATS = ["table", "wide", "json", "yaml", "name"] as const;
-export type Format = (typeof FORMATS)[number];
 
 /** How the JSON of every verb says what it is. */
 export const OUTPUT_VERSION = "ipamctl.ipam-operator.io/v1alpha1";

@@ -1,7 +1,9 @@
 /** The command line, made from the table of verbs. It decides nothing but which verb runs and what its exit code means. */
 import { Argument, Command, CommanderError, Option } from "commander";
 import { escapeLine } from "../escape.ts";
-import { checkValues, checkVerbFirst } from "./misuse.ts";
+import { VERSION } from "../version.ts";
+import { verbFirst } from "./argument-order.ts";
+import { checkValues } from "./misuse.ts";
 import { createSession, escaping, type Io, type SessionOptions } from "./session.ts";
 import { UsageError } from "./usage-error.ts";
 import { EXIT, type FlagRow, type Verb } from "./verb.ts";
@@ -10,18 +12,19 @@ import { VERBS } from "./verbs.ts";
 const ABOUT = "Looks at Calico's IPAM data, explains it and mends it: on a cluster, an embedded store or a bundle.";
 
 /** Runs one command line. @returns its exit code; nothing is thrown */
-export async function runProgram(argv: readonly string[], io: Io, program = "ipamctl"): Promise<number> {
+export async function runProgram(given: readonly string[], io: Io, program = "ipamctl"): Promise<number> {
   const outcome = { code: EXIT.fine as number };
+  const argv = verbFirst(given, VERBS);
   try {
-    checkVerbFirst(
-      argv,
-      VERBS.map(({ name }) => name),
-      program,
-    );
     await commandOf(argv, io, program, outcome).parseAsync([...argv], { from: "user" });
     return outcome.code;
   } catch (error) {
-    return failed(error, io, program);
+    return failed(
+      error,
+      io,
+      program,
+      VERBS.find(({ name }) => name === argv[0]),
+    );
   }
 }
 
@@ -29,6 +32,7 @@ function commandOf(argv: readonly string[], io: Io, program: string, outcome: { 
   const command = new Command(program)
     .description(ABOUT)
     .helpOption("-h, --help", "Print this help.")
+    .version(`${program} ${VERSION}`, "-V, --version", "Print the version of this program.")
     .helpCommand("help [verb]", "Print the help of a verb.")
     .configureOutput({
       writeOut: (text) => {
@@ -70,12 +74,20 @@ function complete(command: Command, verb: Verb, io: Io, program: string, outcome
 /** Of arguments that may be repeated commander makes a list. */
 const texts = (values: readonly unknown[]) => values.flat().filter((value) => typeof value === "string");
 
-function optionOf({ flags, help, default: standard, choices, hidden, group }: FlagRow): Option {
+function optionOf({ flags, help, default: standard, choices, problem, hidden, group }: FlagRow): Option {
   const option = new Option(flags, help);
   if (group) option.helpGroup(group);
   if (choices) option.choices(choices);
+  if (problem) option.argParser((value: string) => checked(value, problem));
   if (standard !== undefined) option.default(standard);
   return hidden ? option.hideHelp() : option;
+}
+
+/** @throws UsageError */
+function checked(value: string, problemOf: NonNullable<FlagRow["problem"]>): string {
+  const problem = problemOf(value);
+  if (problem !== undefined) throw new UsageError(problem);
+  return value;
 }
 
 function examplesText({ examples }: Verb, program: string): string {
@@ -84,7 +96,7 @@ function examplesText({ examples }: Verb, program: string): string {
 }
 
 /** Tells what went wrong in one line, and gives the exit code for it. */
-function failed(error: unknown, io: Io, program: string): number {
+function failed(error: unknown, io: Io, program: string, verb: Verb | undefined): number {
   const [{ signal }, stderr] = [io, escaping(io.stderr)];
   if (error instanceof CommanderError && error.exitCode === 0) return EXIT.fine; // help was asked for and printed
   if (signal.aborted) {
@@ -94,7 +106,7 @@ function failed(error: unknown, io: Io, program: string): number {
   const usage = error instanceof CommanderError || error instanceof UsageError;
   if (error instanceof CommanderError && error.code === "commander.help") return EXIT.usage; // no verb: help was printed
   stderr.write(`${program}: ${messageOf(error)}\n`);
-  if (usage) stderr.write(`See '${program} --help', or '${program} VERB --help'.\n`);
+  if (usage) stderr.write(`See '${[program, ...(verb ? [verb.name] : [])].join(" ")} --help'.\n`);
   return usage ? EXIT.usage : EXIT.error;
 }
 

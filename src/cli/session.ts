@@ -1,7 +1,8 @@
 /** What a verb is run with: streams, clock, signal, and the data that the flags point at. */
 import { escapeLine, escapePainted, escapeText } from "../escape.ts";
 import type { Snapshot, Unread } from "../judgement/snapshot.ts";
-import type { Format, Output } from "./output.ts";
+import type { Output } from "./output.ts";
+import type { Format } from "./output-format.ts";
 import type { PlaceOptions } from "./place.ts";
 import type { Progress } from "./progress.ts";
 import { type ColorChoice, PAINT_CODES, plain, type Screen, screenOf, type Terminal, wrapped } from "./screen.ts";

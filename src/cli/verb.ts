@@ -1,4 +1,5 @@
 /** What a verb is: how it is called, in data, and the code that does it, which is loaded when it is called. */
+import { FORMATS, formatProblem } from "./output-format.ts";
 import type { Session } from "./session.ts";
 
 export interface FlagRow {
@@ -8,6 +9,8 @@ export interface FlagRow {
   readonly default?: string;
   /** Values it may have, for completion and errors. */
   readonly choices?: readonly string[];
+  /** Words the error for a value that is not one of `choices`; undefined for a valid one. */
+  readonly problem?: (value: string) => string | undefined;
   /** Another name, or one of calicoctl's: taken, and not shown. */
   readonly hidden?: true;
   /** Heading in the help. Default: Options. */
@@ -90,7 +93,8 @@ export const OUTPUT_FLAGS: readonly FlagRow[] = [
     group: FORM,
     flags: "-o, --output <FORMAT>",
     default: "table",
-    choices: ["table", "wide", "json", "yaml", "name"],
+    choices: FORMATS,
+    problem: formatProblem,
     help: "How to print it.",
   },
   {

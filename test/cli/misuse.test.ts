@@ -1,19 +1,22 @@
 /** Command lines that can be read and cannot be meant: what is wrong is told, and nothing is looked at or done. */
 import { expect, it } from "vitest";
+import { VERSION } from "../../src/version.ts";
 import { ipamctl, storeOf } from "./ipamctl.ts";
 import { situation } from "./situations.ts";
 import { sound } from "./sound.ts";
 
 it.each([
-  [["--context", "prod", "show", "--blocks"], "the verb stands first: ipamctl show --context prod --blocks"],
-  [["--version"], "versions are told by: ipamctl version"],
+  [["--contxt", "prod", "show"], "unknown option '--contxt'"],
+  [["show", "--bloks"], "See 'ipamctl show --help'."],
+  [["shw"], "See 'ipamctl --help'."],
+  [["why", "service/web"], "see ipamctl show service/web"],
   [["show", "--node", ""], "--node has an empty value"],
   [["gc", "--yes", "--context", ""], "--context has an empty value"],
   [["release", "--yes", "--handle", ""], "--handle has an empty value"],
   [["why", "--node", "--datastore", "embedded:/nowhere"], "--node has no value: '--datastore' stands in its place"],
   [["release", "--from-report", "--datastore", "embedded:/nowhere"], "--from-report has no value: '--datastore'"],
-  [["why", "web-0", "--node", "node-a"], "a pod and --node exclude each other"],
-  [["why"], "name a pod, or a node with --node NAME"],
+  [["why", "web-0", "--node", "node-a"], "name a pod or a node, not both"],
+  [["why"], "name a pod, or a node as node/NAME"],
   [["split", "2", "--name", "a", "--cidr", "10.0.0.0/8"], "say which pool in one way"],
   [["repair", "OrphanHandle", "--restore", "a.jsonl"], "or --restore FILE: one of them"],
   [["repair", "poolexhausted"], "PoolExhausted is a cause of `why`, and no finding of `check`"],
@@ -22,6 +25,33 @@ it.each([
   const ran = await ipamctl(args);
   expect(ran).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(message) });
   expect(ran.stderr).not.toMatch(/\n {4}at /);
+});
+
+it("--version prints the version of the program, by the name it was called by", async () => {
+  expect(await ipamctl(["--version"], { program: "kubectl ipam" })).toEqual({
+    code: 0,
+    stdout: `kubectl ipam ${VERSION}\n`,
+    stderr: "",
+  });
+});
+
+it.each([
+  [
+    ["--no-headers", "-o", "wide", "show"],
+    ["show", "--no-headers", "-o", "wide"],
+  ],
+  [
+    ["--output=name", "show", "--blocks"],
+    ["show", "--output=name", "--blocks"],
+  ],
+  [
+    ["--node", "why", "show"],
+    ["show", "--node", "why"],
+  ], // the value of a flag is no verb
+])("flags before the verb: %j", async (before, after) => {
+  const [first, second] = await Promise.all([before, after].map((args) => ipamctl(args, { snapshot: sound })));
+  expect(first!.stdout).toBe(second!.stdout);
+  expect(first!.code).toBe(0);
 });
 
 it("a node that is asked for as a pod", async () => {

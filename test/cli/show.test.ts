@@ -269,6 +269,46 @@ describe("--map", () => {
   });
 });
 
+describe("a resource as kubectl names it", () => {
+  it.each([
+    [["10.0.0.1"], ["--ip", "10.0.0.1"]],
+    [["node/node-a"], ["--node", "node-a"]],
+    [
+      ["po", "web-0"],
+      ["--pod", "web-0"],
+    ],
+    [["pod/shop/web-0"], ["--pod", "shop/web-0"]],
+    [
+      ["pod/web-0", "-n", "shop"],
+      ["--pod", "shop/web-0"],
+    ],
+    [["ns/shop"], ["--namespace", "shop"]],
+    [["ippool/p4"], ["--pool", "p4"]],
+    [["handle/k8s-pod-network.web-0"], ["--handle", "k8s-pod-network.web-0"]],
+    [["10.0.0.0/24"], ["--pool", "p4", "--addresses"]],
+    [["-A", "-n", "none", "--addresses"], ["--addresses"]],
+  ])("show %j answers as show %j", async (words, flags) => {
+    const [named, flagged] = await Promise.all([show(...words), show(...flags)]);
+    expect(named.stdout).not.toBe("");
+    expect(named.stdout).toBe(flagged.stdout);
+  });
+
+  it("a Service shows its addresses", async () => {
+    expect(rows(await show("svc/ingress", "-o", "name"))).toEqual([["10.4.0.0"]]);
+  });
+
+  it("a range shows the addresses in it, also a part of a block", async () => {
+    expect((await show("10.0.0.1/32", "-o", "name")).stdout).toBe("10.0.0.1\n");
+    expect((await show("10.99.0.0/24")).stderr).toBe("No resources found\n");
+  });
+
+  it("--addresses lists every address of every pool", async () => {
+    const { stdout } = await show("--addresses", "-o", "name");
+    const all = sound.blocks.flatMap((block) => block.spec.allocations.filter((index) => index !== null));
+    expect(stdout.trim().split("\n")).toHaveLength(all.length);
+  });
+});
+
 describe("what cannot be asked", () => {
   it.each([
     [["--blocks", "--map"], 2, /--blocks and --map exclude each other/],
@@ -276,8 +316,9 @@ describe("what cannot be asked", () => {
     [["--ip", "10.0.0.300"], 2, /'10\.0\.0\.300' is not an IP address/],
     [["--ascii"], 2, /--ascii is about --map/],
     [["--bloks"], 2, /Did you mean --blocks\?/],
-    [["-o", "xml"], 2, /Allowed choices are table, wide, json, yaml, name/],
-    [["extra"], 2, /too many arguments/],
+    [["-o", "xml"], 2, /not a format: use one of table, wide, json, yaml, name/],
+    [["extra"], 2, /'extra' is not a resource type/],
+    [["block/abc"], 2, /'abc' is not a range/],
     [["--pool", "p5"], 1, /there is no pool "p5"; there are: lb, p4, p6/],
   ])("show %j ends with %i", async (flags, code, message) => {
     const ran = await show(...flags);

@@ -5,6 +5,8 @@ import { isCalled, poolAround } from "../../ipam/pools.ts";
 import { type Allocation, allocationsOf, isWindowsReserved } from "../../judgement/allocations.ts";
 import { freeAt, type Inventory, soundBlocks } from "../../judgement/inventory.ts";
 import { borrowedFrom, ownerName } from "../../judgement/owners.ts";
+import { parseAddress, width } from "../../net/address.ts";
+import { type Cidr, cidrOf, contains, overlaps, parseCidr } from "../../net/cidr.ts";
 import { listing, type Output } from "../output.ts";
 import type { Column } from "../table.ts";
 
@@ -15,6 +17,10 @@ export interface AddressFilter {
   /** `name` or `namespace/name`. */
   readonly pod?: string | undefined;
   readonly handle?: string | undefined;
+  /** `name` or `namespace/name`. */
+  readonly service?: string | undefined;
+  /** CIDR that contains the addresses. */
+  readonly within?: string | undefined;
   /** Name or CIDR of a pool. */
   readonly pool?: string | undefined;
   /** Only those that cool down. */
@@ -49,20 +55,24 @@ export interface AddressRow {
 
 /** In the order of the blocks, and in a block of the addresses. */
 export function addressRows(inventory: Inventory, filter: AddressFilter): AddressRow[] {
+  const range = filter.within === undefined ? undefined : parseCidr(filter.within);
   return soundBlocks(inventory).flatMap((block) => {
+    if (range && !overlaps(range, rangeOf(block))) return [];
     const pool = poolAround(inventory.pools, rangeOf(block));
     if (filter.pool !== undefined && !(pool && isCalled(pool, filter.pool))) return [];
-    const wanted = Array.from(allocationsOf(block)).filter((allocation) => isWanted(allocation, filter));
+    const wanted = Array.from(allocationsOf(block)).filter((allocation) => isWanted(allocation, filter, range));
     return wanted.map((allocation) => addressRow(inventory, allocation, pool?.name));
   });
 }
 
-function isWanted(allocation: Allocation, filter: AddressFilter): boolean {
+function isWanted(allocation: Allocation, filter: AddressFilter, range: Cidr | undefined): boolean {
   const { owner, block, node, handle, releasedAt } = allocation;
   const tests = [
+    range === undefined || contains(range, single(allocation.address)),
     filter.node === undefined || node === filter.node,
     filter.namespace === undefined || owner["namespace"] === filter.namespace,
-    filter.pod === undefined || isOfPod(allocation, filter.pod),
+    filter.pod === undefined || isOf(allocation, "pod", filter.pod),
+    filter.service === undefined || isOf(allocation, "service", filter.service),
     filter.handle === undefined || handle === cutHandle(filter.handle),
     !filter.cooldown || releasedAt !== undefined,
     !filter.borrowed || borrowedFrom(owner, block) !== undefined,
@@ -70,9 +80,15 @@ function isWanted(allocation: Allocation, filter: AddressFilter): boolean {
   return tests.every(Boolean);
 }
 
-function isOfPod({ owner }: Allocation, text: string): boolean {
+const single = (text: string): Cidr => {
+  const address = parseAddress(text)!;
+  return cidrOf(address, width(address.version));
+};
+
+/** @param text `name` or `namespace/name` of the owner */
+function isOf({ owner }: Allocation, attribute: "pod" | "service", text: string): boolean {
   const [name, namespace] = text.split("/").reverse();
-  return owner["pod"] === name && (namespace === undefined || owner["namespace"] === namespace);
+  return owner[attribute] === name && (namespace === undefined || owner["namespace"] === namespace);
 }
 
 export function addressRow(inventory: Inventory, allocation: Allocation, pool: string | undefined): AddressRow {

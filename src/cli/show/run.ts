@@ -2,8 +2,10 @@
 import { isCalled } from "../../ipam/pools.ts";
 import { type Inventory, inventoryOf } from "../../judgement/inventory.ts";
 import { type Address, parseAddress } from "../../net/address.ts";
+import { parseCidr } from "../../net/cidr.ts";
 import { nearest } from "../nearest.ts";
 import type { Output } from "../output.ts";
+import { parseResource, unknownType } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { UsageError } from "../usage-error.ts";
 import type { Given } from "../verb.ts";
@@ -15,27 +17,49 @@ import { addressOutput, addressReport } from "./one-address.ts";
 import { blockRows, blocksOutput, poolRows, poolsOutput } from "./pools.ts";
 import { besidesBlocks, differences } from "./shares.ts";
 
-const FILTERS = ["node", "namespace", "pod", "handle", "cooldown"] as const;
+const FILTERS = ["node", "namespace", "pod", "service", "handle", "within", "cooldown", "addresses"] as const;
 /** What can be asked for, at most one at a time; the filters together are one. */
 const QUESTIONS = ["blocks", "ip", "borrowed", "configuration", "map", "addresses"] as const;
 type Question = (typeof QUESTIONS)[number] | "pools";
 
 export interface ShowOptions extends AddressFilter {
   readonly blocks?: boolean;
+  readonly addresses?: boolean;
   readonly ip?: string;
   readonly configuration?: boolean;
   readonly map?: boolean;
   readonly ascii?: boolean;
 }
 
-export async function run(session: Session, { options }: Given): Promise<undefined> {
-  const asked = unaliased(options);
+export async function run(session: Session, given: Given): Promise<undefined> {
+  const asked = { ...unaliased(given.options), ...askedOf(given.arguments) };
   const question = questionOf(asked);
   const address = asked.ip === undefined ? undefined : addressOf(asked.ip);
   const inventory = inventoryOf(await session.snapshot(question === "ip" ? undefined : ["reservations"]));
   if (asked.pool !== undefined) checkPool(inventory, asked.pool);
   await session.print(answer(question, inventory, asked, { address, now: session.now() }));
   for (const line of remarks(question, inventory, asked)) session.say(line);
+}
+
+/** A resource as the flag that asks for it. @throws UsageError where there is none */
+function askedOf(words: readonly string[]): ShowOptions {
+  if (words.length === 0) return {};
+  const { type, name } = parseResource(words);
+  switch (type) {
+    case undefined:
+      throw new UsageError(unknownType(name.split("/")[0]!));
+    case "address":
+      return { ip: name };
+    case "block":
+      return { within: rangeNamed(name) };
+    default:
+      return { [type]: name };
+  }
+}
+
+function rangeNamed(text: string): string {
+  if (parseCidr(text) === undefined) throw new UsageError(`'${text}' is not a range: give a CIDR such as 10.0.0.0/26.`);
+  return text;
 }
 
 /** Why a table is empty, and why its numbers do not add up. */
@@ -59,9 +83,10 @@ const isEmpty = (inventory: Inventory, asked: ShowOptions) => addressRows(invent
 
 /** Calicoctl's names for some flags. */
 function unaliased(options: Given["options"]): ShowOptions {
-  const { showBlocks, showBorrowed, showConfiguration, ...own } = options;
+  const { showBlocks, showBorrowed, showConfiguration, allNamespaces, namespace, ...own } = options;
   return {
     ...own,
+    ...(allNamespaces !== true && typeof namespace === "string" && { namespace }),
     ...(showBlocks === true && { blocks: true }),
     ...(showBorrowed === true && { borrowed: true }),
     ...(showConfiguration === true && { configuration: true }),
@@ -86,7 +111,7 @@ function questionOf(options: ShowOptions): Question {
 
 function addressOf(text: string): Address {
   const address = parseAddress(text);
-  if (address === undefined) throw new UsageError(`--ip '${text}' is not an IP address.`);
+  if (address === undefined) throw new UsageError(`'${text}' is not an IP address.`);
   return address;
 }
 

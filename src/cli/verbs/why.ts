@@ -8,7 +8,7 @@ export const why: Verb = {
     "In one line, then each cause with what to do next, then what it rests on: pools and their selectors, the node's blocks " +
     "against the limit, reservations, cooldown, configuration, lock, and the pod's events. By the rules of Calico's own CNI " +
     "plugin, which are the narrower ones. Exit code 0: nothing stands in the way; 3: there is a cause; 1: it could not look.",
-  arguments: [{ name: "[pod]", help: "A pod: NAME, or NAMESPACE/NAME." }],
+  arguments: [{ name: "[resource...]", help: "A pod: NAME, NAMESPACE/NAME or pod/NAME; or a node: node/NAME." }],
   flags: [
     { flags: "-n, --namespace <NAME>", help: "Namespace of the pod; with --node, of the next one." },
     { flags: "--node <NAME>", help: "In place of a pod: the next one on this node." },
@@ -17,7 +17,7 @@ export const why: Verb = {
   ],
   examples: [
     { command: "why shop/web-0", does: "Why does this pod not start?" },
-    { command: "why --node node-1", does: "Will the next pod on this node get an address?" },
+    { command: "why node/node-1", does: "Will the next pod on this node get an address?" },
   ],
   load: () => import("../why/run.ts"),
 };

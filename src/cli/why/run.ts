@@ -1,6 +1,7 @@
 /** Answers about a pod or a node; exit code 3 where there is a cause. */
 import { inventoryOf } from "../../judgement/inventory.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
+import { parseResource } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { UsageError } from "../usage-error.ts";
 import { EXIT, type Given } from "../verb.ts";
@@ -14,16 +15,26 @@ interface Asked {
   readonly namespace?: string | undefined;
 }
 
-export async function run(session: Session, { arguments: [pod], options }: Given): Promise<number> {
-  const { node, namespace } = options as Pick<Asked, "node" | "namespace">;
+export async function run(session: Session, { arguments: words, options }: Given): Promise<number> {
+  const { namespace, ...flags } = options as Pick<Asked, "node" | "namespace">;
+  const { pod, node = flags.node } = subjectOf(words);
   if (pod !== undefined && node !== undefined)
-    throw new UsageError("a pod and --node exclude each other: a pod's node is known, so leave --node out.");
-  if (pod === undefined && node === undefined) throw new UsageError("name a pod, or a node with --node NAME.");
+    throw new UsageError("name a pod or a node, not both: the node of a pod is known.");
+  if (pod === undefined && node === undefined) throw new UsageError("name a pod, or a node as node/NAME.");
   const snapshot = await session.snapshot();
   const report = answer(snapshot, { pod, node, namespace }, session.now());
   const causes = report.causes.map((cause) => ({ ...cause, command: session.told(cause.command) }));
   await session.print(whyOutput({ ...report, causes }, inventoryOf(snapshot)));
   return report.state === "fails" ? EXIT.findings : EXIT.fine;
+}
+
+/** @throws UsageError for a resource that no address is assigned for, or whose addresses `show` lists */
+function subjectOf(words: readonly string[]): Pick<Asked, "pod" | "node"> {
+  if (words.length === 0) return {};
+  const { type, name } = parseResource(words);
+  if (type === "node") return { node: name };
+  if (type === "pod" || type === undefined) return { pod: name };
+  throw new UsageError(`why answers about pods and nodes, not about ${type}/${name}: see ipamctl show ${type}/${name}`);
 }
 
 function answer(snapshot: Snapshot, { pod, node, namespace }: Asked, now: Date): WhyReport {

@@ -4,6 +4,7 @@ import { installation } from "../api/installation.ts";
 import { resources } from "../api/resources.ts";
 import { V1_API_VERSION } from "../api/v1.ts";
 import { v3Schemas } from "../api/v3.ts";
+import { nearest } from "./nearest.ts";
 
 /** Blocks, affinities and handles are the library's own records, not a person's to write. */
 export const MANIFEST_KINDS = ["Installation", "IPAMConfiguration", "IPPool", "IPReservation"] as const;
@@ -49,7 +50,24 @@ export function unknownKind(value: unknown): string {
   const { apiVersion, kind } = value as Written;
   if (apiVersion === undefined || kind === undefined)
     return "not a Kubernetes object: a document needs apiVersion, kind, metadata and spec";
-  const known = MANIFEST_KINDS.map((name) => `${name} (${SCHEMAS[name].shape.apiVersion.value})`).join(", ");
-  const v1 = V1_KINDS.map((name) => resources[name].v1.kind).join(", ");
-  return `${String(kind)} (${String(apiVersion)}) is not kept here; known are ${known}, and ${v1} (${V1_API_VERSION})`;
+  if (typeof apiVersion !== "string" || typeof kind !== "string")
+    return "not a Kubernetes object: apiVersion and kind must be text, such as projectcalico.org/v3 and IPPool";
+  return `${kind} (${apiVersion}) is not kept here; ${knownKinds(kind)}`;
 }
+
+/** The kind that was likely meant, or all of them. */
+function knownKinds(written: string): string {
+  const known = [...MANIFEST_KINDS.map(keptKind), ...V1_KINDS.map(v1Kind)];
+  const near = nearest(
+    written,
+    known.map(({ kind }) => kind),
+  );
+  const meant = known.filter(({ kind }) => kind === near);
+  if (meant.length > 0) return `did you mean ${meant.map(kindText).join(" or ")}?`;
+  return `known are ${known.map(kindText).join(", ")}`;
+}
+
+const keptKind = (kind: ManifestKind) => ({ kind, apiVersion: SCHEMAS[kind].shape.apiVersion.value });
+const v1Kind = (kind: V1Kind) => ({ kind: resources[kind].v1.kind, apiVersion: V1_API_VERSION });
+const kindText = ({ kind, apiVersion }: { readonly kind: string; readonly apiVersion: string }) =>
+  `${kind} (${apiVersion})`;

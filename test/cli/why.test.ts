@@ -334,7 +334,7 @@ describe("what a pod asks for by annotation", () => {
 describe("what cannot be asked", () => {
   it.each([
     [[], 2, /name a pod, or a node/],
-    [["web-0", "--node", "node-a"], 2, /exclude each other/],
+    [["web-0", "--node", "node-a"], 2, /name a pod or a node, not both/],
     [["web-9x"], 1, /there is no pod web-9x: did you mean shop\/web-0\?/],
     [["other/web-0"], 1, /there is no pod other\/web-0/],
     [["--node", "node-q"], 1, /there is no node node-q: did you mean node-a\?/],

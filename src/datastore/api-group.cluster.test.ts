@@ -46,7 +46,7 @@ const serve = (crds: CrdChoice) => applyCrds(cluster, crds);
 /** Discovery follows the CRDs a moment later. */
 const served = (group: string, version: string, plural: string, want: boolean) =>
   expect
-    .poll(async () => (await servedResources(client, group, version))?.has(plural) ?? false, { timeout: 45_000 })
+    .poll(async () => (await servedResources(client, group, version))?.has(plural) ?? false, { timeout: 90_000 })
     .toBe(want);
 const migration = (type: string, phase: string) =>
   cluster.apply(

@@ -20,6 +20,7 @@ export const ELSEWHERE = [
   "cosign",
   "gh",
   "etcdctl",
+  "jq",
   "etcdutl",
   "chmod",
   "cd",

@@ -29,6 +29,23 @@ const LARGER_AND_EMPTY: typeof worlds extends fc.Arbitrary<infer Description> ? 
   strictAffinity: false,
 };
 
+/** A block without an affinity, of which every address has cooled down, covers a part of the node's own block. */
+const COOLED_AND_OVERLAPPING: typeof LARGER_AND_EMPTY = {
+  actors: [
+    { fate: "running", slot: 12, record: "right", place: "narrow", wrongNode: false },
+    { fate: "running", slot: 8, record: "lost", place: "narrow", wrongNode: false },
+    { fate: "cooled", slot: 11, record: "right", place: "narrow", wrongNode: false },
+    { fate: "running", slot: 16, record: "right", place: "narrow", wrongNode: false },
+    { fate: "running", slot: 11, record: "right", place: "both", wrongNode: false },
+    { fate: "running", slot: 4, record: "right", place: "narrow", wrongNode: false },
+  ],
+  emptyNarrow: [5, 0],
+  emptyWide: [0],
+  owners: ["n0", "n0", "n0", "gone", undefined, "n0", "n0", undefined, "n0", "n0", "n0", "n0"],
+  unread: undefined,
+  strictAffinity: false,
+};
+
 function decided(snapshot: Snapshot): Decision[] {
   const found = judge(snapshot, { now: NOW });
   const looks = { inventory: inventoryOf(snapshot), found, lasting: found, isUnchanged: () => true };
@@ -95,7 +112,7 @@ describe("over random clusters and histories", () => {
         expect(summary).toContain("is not known");
       }
     });
-    await fc.assert(property, { numRuns: 250, examples: [[LARGER_AND_EMPTY]] });
+    await fc.assert(property, { numRuns: 250, examples: [[LARGER_AND_EMPTY], [COOLED_AND_OVERLAPPING]] });
   }, 120_000);
 });
 

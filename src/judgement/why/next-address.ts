@@ -1,14 +1,18 @@
 /** The address that the next pod on a node gets, as the library chooses it, and whether somebody uses it already. Pure. */
 import type { IPAMBlock } from "../../api/v3.ts";
-import { addressAt, freeOrdinals, rangeOf } from "../../ipam/block.ts";
+import { isConfirmed, rowRange } from "../../ipam/affinity.ts";
+import { addressAt, collect, freeOrdinals, isEmpty, rangeOf } from "../../ipam/block.ts";
 import { hashedOrder, placeInOrder } from "../../ipam/block-order.ts";
 import { type Pool, poolAround } from "../../ipam/pools.ts";
+import { withheld } from "../../ipam/reserved.ts";
+import { isOldEnough } from "../../ipam/unfinished.ts";
 import { formatAddress } from "../../net/address.ts";
-import { type AddressSet, has, touches } from "../../net/address-set.ts";
-import { type Cidr, parseCidr, size } from "../../net/cidr.ts";
+import { type AddressSet, addressSet, has, touches } from "../../net/address-set.ts";
+import { type Cidr, formatCidr, parseCidr, size } from "../../net/cidr.ts";
 import { usageOf } from "../in-use.ts";
-import { freeIn, type Inventory } from "../inventory.ts";
+import type { Inventory } from "../inventory.ts";
 import { deleteUser } from "../mend.ts";
+import { rowOwnerText } from "../owners.ts";
 import { userText } from "../users.ts";
 import type { Found } from "./found.ts";
 import { firstUnclaimed, isForTheTaking, type Room, takenRanges } from "./room.ts";
@@ -54,7 +58,7 @@ function coveredAndInUse(inventory: Inventory, { own }: Room, library: string | 
 
 /** Of the node's own blocks first, then of a range to claim, of an empty block of another, of a block to borrow from. */
 function nextAddress(inventory: Inventory, { host, room, now, mayClaim }: Next): string | undefined {
-  const [own] = inOrder(room.own.blocks).flatMap((block) => firstOf(inventory, block));
+  const [own] = inOrder(room.own.blocks).flatMap((block) => firstOf(inventory, block, now));
   if (own !== undefined) return own;
   const taken = takenRanges(inventory);
   for (const range of room.remade) if (!touches(taken, range)) return firstFree(range, inventory.reserved);
@@ -65,7 +69,7 @@ function nextAddress(inventory: Inventory, { host, room, now, mayClaim }: Next):
     const empty = others.find((block) => isForTheTaking(block, inventory, now));
     if (empty) return firstFree(rangeOf(empty), inventory.reserved);
   }
-  return others.flatMap((block) => firstOf(inventory, block))[0];
+  return others.flatMap((block) => firstOf(inventory, block, now))[0];
 }
 
 /** By name, as affinities are listed. */
@@ -73,9 +77,19 @@ function inOrder(blocks: readonly IPAMBlock[]): IPAMBlock[] {
   return blocks.toSorted((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }
 
-function firstOf(inventory: Inventory, block: IPAMBlock): string[] {
-  const [ordinal] = freeIn(inventory, block);
+function firstOf(inventory: Inventory, block: IPAMBlock, now: Date): string[] {
+  const staying = inventory.index.overlapping(block).filter((other) => !isReleased(inventory, other, now));
+  const [ordinal] = freeOrdinals(block, withheld(inventory.reserved, addressSet(staying.map(rangeOf))));
   return ordinal === undefined ? [] : [formatAddress(addressAt(rangeOf(block), ordinal))];
+}
+
+/** The library releases a block that overlaps the one it allocates from, if it is empty, old, and its claim is not confirmed. */
+function isReleased({ affinities, config }: Inventory, block: IPAMBlock, now: Date): boolean {
+  if (!isEmpty(collect(block, config.ipCooldownSeconds, now)) || !isOldEnough(block, now)) return false;
+  const { cidr, affinity } = block.spec;
+  return !affinities.some(
+    (row) => isConfirmed(row) && rowOwnerText(row) === affinity && formatCidr(rowRange(row)) === cidr,
+  );
 }
 
 function inHostsOrder(blocks: readonly IPAMBlock[], pools: readonly Pool[], host: string): IPAMBlock[] {

@@ -1,4 +1,6 @@
 /** How much IPAM data an API group holds: it decides between two groups that are both served. */
+
+import { plural } from "../api/plural.ts";
 import { resources } from "../api/resources.ts";
 import { collectionPath, withQuery } from "../kube/paths.ts";
 import { isKubeError, type KubeClient, KubeError, type RequestOptions } from "../kube/types.ts";
@@ -21,9 +23,7 @@ export const isEmpty = ({ blocks, pools }: GroupData): boolean => blocks + pools
 
 /** `3 blocks and 1 pool`. */
 export const dataText = ({ blocks, pools }: GroupData): string =>
-  `${counted(blocks, "block")} and ${counted(pools, "pool")}`;
-
-const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+  `${plural(blocks, "block")} and ${plural(pools, "pool")}`;
 
 /** The server says with the first object how many there are besides. */
 async function count(client: KubeClient, path: string, call: RequestOptions): Promise<number> {

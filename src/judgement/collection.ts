@@ -2,6 +2,8 @@
  * What a collection frees, and what it leaves alone, each with its reason. It goes by the findings that `check` tells, so
  * that the two cannot disagree. Pure.
  */
+
+import { plural } from "../api/plural.ts";
 import type { BlockAffinity, IPAMBlock, IPAMHandle } from "../api/v3.ts";
 import { attributeAt, collect, isCooling } from "../ipam/block.ts";
 import { problemOf } from "../ipam/block-problem.ts";
@@ -54,7 +56,7 @@ function coldAddresses({ inventory: { blocks, config, snapshot } }: TwoLooks, no
     const problem = problemOf(block);
     if (problem !== undefined) return [keep(nameOfBlock(block), `cannot be collected, it is malformed: ${problem}`)];
     const left = coolingIn(collect(block, config.ipCooldownSeconds, now));
-    const rest = left > 0 ? `${left} of its addresses still cool down` : "";
+    const rest = left > 0 ? `${plural(left, "address")} still cooling down` : "";
     if (left === cooling) return [keep(nameOfBlock(block), rest)];
     const used = coolingAndUsed(block, usages);
     if (used !== undefined) return [keep(nameOfBlock(block), used)];
@@ -62,7 +64,7 @@ function coldAddresses({ inventory: { blocks, config, snapshot } }: TwoLooks, no
       {
         action: "free",
         block,
-        why: [`${cooling - left} of its addresses have cooled down`, rest].filter(Boolean).join("; "),
+        why: [`${plural(cooling - left, "address")} cooled down`, rest].filter(Boolean).join("; "),
       },
     ];
   });

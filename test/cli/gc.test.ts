@@ -87,7 +87,7 @@ describe("what is freed", () => {
 
 describe("what is kept, and why", () => {
   it.each<[string, Snapshot, string, RegExp]>([
-    ["cooling", sound, "IPAMBlock/10-0-0-4-30", /1 of its addresses still cool down/],
+    ["cooling", sound, "IPAMBlock/10-0-0-4-30", /1 address still cooling down/],
     [
       "one of two addresses in use",
       { ...sound, pods: [...withoutPods("web-0"), pod("web-0", "node-a", ["10.0.0.0"])] },

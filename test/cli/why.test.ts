@@ -141,7 +141,7 @@ const CASES: readonly Case[] = [
   [
     "cooldown",
     "CoolingDown",
-    /8 addresses cool down, the next is free at 2026-01-02T12:05:00Z/,
+    /8 addresses cooling down, the next is free at 2026-01-02T12:05:00Z/,
     async () => {
       const here = await made({ ipCooldownSeconds: 300 });
       await here.fill("node-a", ...names(8));

@@ -1,4 +1,5 @@
 /** Writes the snapshot out. */
+import { plural } from "../../api/plural.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
 import type { Session } from "../session.ts";
 import { bundleLines, writeBundle } from "../snapshot/bundle.ts";
@@ -9,7 +10,9 @@ export async function run(session: Session, { arguments: [path] }: Given): Promi
   if (path === "-") printLines(session, snapshot);
   else await writeBundle(snapshot, path!, session.signal);
   const { blocks, handles, pods = [] } = snapshot;
-  session.say(`wrote ${blocks.length} blocks, ${handles.length} handles and ${pods.length} pods`);
+  session.say(
+    `wrote ${plural(blocks.length, "block")}, ${plural(handles.length, "handle")} and ${plural(pods.length, "pod")}`,
+  );
 }
 
 function printLines({ stdout, signal }: Session, snapshot: Snapshot): void {

@@ -1,5 +1,7 @@
 /** Plans the release of what reports call leaked, and what is leaked still. */
+
 import { handleName } from "../../api/names.ts";
+import { plural } from "../../api/plural.ts";
 import type { IPAMHandle } from "../../api/v3.ts";
 import { apiGroups } from "../../datastore/flavours.ts";
 import { type Allocation, allocationsOf } from "../../judgement/allocations.ts";
@@ -41,7 +43,7 @@ export async function planFromReports(session: Session, workplace: Workplace, fr
   const handles = handlePlan(workplace, handlesInAll(reports), snapshot, found);
   return {
     kind: "Release",
-    title: `Release ${addresses.count} addresses, and delete ${handles.steps.length} handles`,
+    title: `Release ${plural(addresses.count, "address")}, and delete ${plural(handles.steps.length, "handle")}`,
     steps: [...addresses.steps, ...handles.steps],
     kept: [...addresses.kept, ...handles.kept],
     notes: letPass.map((text) => `warning: ${text}`),

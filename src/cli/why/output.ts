@@ -1,5 +1,6 @@
 /** The answer for people: one line, then the causes with what mends each, then what it rests on. */
 
+import { plural } from "../../api/plural.ts";
 import { disabledBecause } from "../../ipam/pools.ts";
 import type { Inventory } from "../../judgement/inventory.ts";
 import type { FamilyVerdict } from "../../judgement/why/causes.ts";
@@ -69,7 +70,7 @@ function familyFields({ family, room }: FamilyVerdict, node: string, inventory: 
   const pools = inventory.pools.filter(({ cidr }) => `IPv${cidr.version}` === family);
   return [
     [`${family} blocks`, `${counted} of at most ${inventory.cap} of ${node}: ${holdingText(own)}`],
-    [`${family} elsewhere`, `${others.blocks.length} blocks of others in its pools: ${holdingText(others)}`],
+    [`${family} elsewhere`, `${plural(others.blocks.length, "block")} of others in its pools: ${holdingText(others)}`],
     ...pools.map((pool): [string, string] => {
       const { nodeSelector = "", allowedUses } = { allowedUses: pool.allowedUses, ...pool.source.spec };
       const may = usable.includes(pool) ? "may be drawn from" : (disabledBecause(pool) ?? "is not for it");

@@ -1,5 +1,6 @@
 /** Pools are there, and yet there is no address: what holds them all, and which of it can be changed. Pure. */
 
+import { plural } from "../../api/plural.ts";
 import type { IPReservation } from "../../api/v3.ts";
 import { disabledBecause, type Pool } from "../../ipam/pools.ts";
 import { numReservedIPsInCIDR } from "../../ipam/reserved.ts";
@@ -162,7 +163,7 @@ function cooling({ cooling: count, nextFree }: Holding): Found | undefined {
   if (count === 0) return undefined;
   return cause(
     "CoolingDown",
-    `${count} addresses cool down, the next is free at ${nextFree}`,
+    `${plural(count, "address")} cooling down, the next is free at ${nextFree}`,
     "ipamctl show --cooldown",
   );
 }

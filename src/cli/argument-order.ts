@@ -3,17 +3,22 @@ import type { FlagRow, Verb } from "./verb.ts";
 
 /** The command line with its verb first; as it is where no verb follows the flags. */
 export function verbFirst(argv: readonly string[], verbs: readonly Verb[]): readonly string[] {
-  const flags = verbs.flatMap((verb) => verb.flags);
+  const at = argv.findIndex((word, index) => {
+    const verb = verbs.find(({ name }) => name === word);
+    return verb !== undefined && areFlags(argv.slice(0, index), verb.flags);
+  });
+  return at <= 0 ? argv : [argv[at]!, ...argv.slice(0, at), ...argv.slice(at + 1)];
+}
+
+/** Whether words are flags of one verb, each with its value: only then is the word behind them the verb. */
+function areFlags(words: readonly string[], flags: readonly FlagRow[]): boolean {
   let at = 0;
-  while (at < argv.length && argv[at]!.startsWith("-")) at += takesNextWord(argv[at]!, flags) ? 2 : 1;
-  const verb = argv[at];
-  if (at === 0 || !verbs.some(({ name }) => name === verb)) return argv;
-  return [verb!, ...argv.slice(0, at), ...argv.slice(at + 1)];
+  while (at < words.length && words[at]!.startsWith("-")) at += takesNextWord(words[at]!, flags) ? 2 : 1;
+  return at === words.length;
 }
 
 /** Whether the value of a flag is a word of its own. */
 function takesNextWord(word: string, flags: readonly FlagRow[]): boolean {
-  if (word.includes("=")) return false;
   return flags.some((flag) => flag.flags.includes("<") && spellings(flag).includes(word));
 }
 

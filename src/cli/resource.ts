@@ -52,6 +52,12 @@ function knownType(word: string): ResourceType {
   return type;
 }
 
+/** @throws UsageError where a flag asks for the same as the resource: one of them would be ignored */
+export function refuseBoth(words: readonly string[], flag: string, given: unknown): void {
+  if (given !== undefined)
+    throw new UsageError(`${words.join(" ")} and --${flag} exclude each other: give one of them.`);
+}
+
 /** Says which types there are, for a word that should be one. */
 export function unknownType(word: string): string {
   const types = Object.keys(TYPES);

@@ -286,6 +286,7 @@ describe("a resource as kubectl names it", () => {
     [["ippool/p4"], ["--pool", "p4"]],
     [["handle/k8s-pod-network.web-0"], ["--handle", "k8s-pod-network.web-0"]],
     [["10.0.0.0/24"], ["--pool", "p4", "--addresses"]],
+    [["ipamblock/10-4-0-0-30"], ["10.4.0.0/30"]], // as `show --blocks -o name` prints it
     [["-A", "-n", "none", "--addresses"], ["--addresses"]],
   ])("show %j answers as show %j", async (words, flags) => {
     const [named, flagged] = await Promise.all([show(...words), show(...flags)]);

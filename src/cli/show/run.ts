@@ -1,11 +1,12 @@
 /** Which of the things that `show` can show is wanted. Each is a pure function of the snapshot. */
+import { rangeOfBlockName } from "../../api/names.ts";
 import { isCalled } from "../../ipam/pools.ts";
 import { type Inventory, inventoryOf } from "../../judgement/inventory.ts";
 import { type Address, parseAddress } from "../../net/address.ts";
-import { parseCidr } from "../../net/cidr.ts";
+import { formatCidr, parseCidr } from "../../net/cidr.ts";
 import { nearest } from "../nearest.ts";
 import type { Output } from "../output.ts";
-import { parseResource, unknownType } from "../resource.ts";
+import { parseResource, refuseBoth, unknownType } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { UsageError } from "../usage-error.ts";
 import type { Given } from "../verb.ts";
@@ -32,13 +33,20 @@ export interface ShowOptions extends AddressFilter {
 }
 
 export async function run(session: Session, given: Given): Promise<undefined> {
-  const asked = { ...unaliased(given.options), ...askedOf(given.arguments) };
+  const asked = askedFor(given);
   const question = questionOf(asked);
   const address = asked.ip === undefined ? undefined : addressOf(asked.ip);
   const inventory = inventoryOf(await session.snapshot(question === "ip" ? undefined : ["reservations"]));
   if (asked.pool !== undefined) checkPool(inventory, asked.pool);
   await session.print(answer(question, inventory, asked, { address, now: session.now() }));
   for (const line of remarks(question, inventory, asked)) session.say(line);
+}
+
+/** The flags, and what the resource adds to them. @throws UsageError */
+function askedFor({ options, arguments: words }: Given): ShowOptions {
+  const [flags, resource] = [unaliased(options), askedOf(words)];
+  for (const flag of Object.keys(resource)) refuseBoth(words, flag, flags[flag as keyof ShowOptions]);
+  return { ...flags, ...resource };
 }
 
 /** A resource as the flag that asks for it. @throws UsageError where there is none */
@@ -57,9 +65,11 @@ function askedOf(words: readonly string[]): ShowOptions {
   }
 }
 
+/** A CIDR, or the name of a block's object. @throws UsageError */
 function rangeNamed(text: string): string {
-  if (parseCidr(text) === undefined) throw new UsageError(`'${text}' is not a range: give a CIDR such as 10.0.0.0/26.`);
-  return text;
+  const range = parseCidr(text) ?? rangeOfBlockName(text);
+  if (range === undefined) throw new UsageError(`'${text}' is not a range: give a CIDR such as 10.0.0.0/26.`);
+  return formatCidr(range);
 }
 
 /** Why a table is empty, and why its numbers do not add up. */

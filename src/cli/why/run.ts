@@ -1,7 +1,8 @@
 /** Answers about a pod or a node; exit code 3 where there is a cause. */
 import { inventoryOf } from "../../judgement/inventory.ts";
+import { quoted } from "../../judgement/shell.ts";
 import type { Snapshot } from "../../judgement/snapshot.ts";
-import { parseResource } from "../resource.ts";
+import { parseResource, refuseBoth } from "../resource.ts";
 import type { Session } from "../session.ts";
 import { UsageError } from "../usage-error.ts";
 import { EXIT, type Given } from "../verb.ts";
@@ -17,7 +18,9 @@ interface Asked {
 
 export async function run(session: Session, { arguments: words, options }: Given): Promise<number> {
   const { namespace, ...flags } = options as Pick<Asked, "node" | "namespace">;
-  const { pod, node = flags.node } = subjectOf(words);
+  const named = subjectOf(session, words);
+  if (named.node !== undefined) refuseBoth(words, "node", flags.node);
+  const { pod, node = flags.node } = named;
   if (pod !== undefined && node !== undefined)
     throw new UsageError("name a pod or a node, not both: the node of a pod is known.");
   if (pod === undefined && node === undefined) throw new UsageError("name a pod, or a node as node/NAME.");
@@ -29,12 +32,13 @@ export async function run(session: Session, { arguments: words, options }: Given
 }
 
 /** @throws UsageError for a resource that no address is assigned for, or whose addresses `show` lists */
-function subjectOf(words: readonly string[]): Pick<Asked, "pod" | "node"> {
+function subjectOf(session: Session, words: readonly string[]): Pick<Asked, "pod" | "node"> {
   if (words.length === 0) return {};
   const { type, name } = parseResource(words);
   if (type === "node") return { node: name };
   if (type === "pod" || type === undefined) return { pod: name };
-  throw new UsageError(`why answers about pods and nodes, not about ${type}/${name}: see ipamctl show ${type}/${name}`);
+  const command = session.told(`ipamctl show ${quoted(`${type}/${name}`)}`);
+  throw new UsageError(`why answers about pods and nodes. For the addresses of ${type}/${name}, run: ${command}`);
 }
 
 function answer(snapshot: Snapshot, { pod, node, namespace }: Asked, now: Date): WhyReport {

@@ -1,5 +1,5 @@
 /** The address that the next pod on a node gets, as the library chooses it, and whether somebody uses it already. Pure. */
-import type { IPAMBlock } from "../../api/v3.ts";
+import type { BlockAffinity, IPAMBlock } from "../../api/v3.ts";
 import { isConfirmed, rowRange } from "../../ipam/affinity.ts";
 import { addressAt, collect, freeOrdinals, isEmpty, rangeOf } from "../../ipam/block.ts";
 import { hashedOrder, placeInOrder } from "../../ipam/block-order.ts";
@@ -8,7 +8,7 @@ import { withheld } from "../../ipam/reserved.ts";
 import { isOldEnough } from "../../ipam/unfinished.ts";
 import { formatAddress } from "../../net/address.ts";
 import { type AddressSet, addressSet, has, touches } from "../../net/address-set.ts";
-import { type Cidr, formatCidr, parseCidr, size } from "../../net/cidr.ts";
+import { type Cidr, isSameRange, parseCidr, size } from "../../net/cidr.ts";
 import { usageOf } from "../in-use.ts";
 import type { Inventory } from "../inventory.ts";
 import { deleteUser } from "../mend.ts";
@@ -86,10 +86,9 @@ function firstOf(inventory: Inventory, block: IPAMBlock, now: Date): string[] {
 /** The library releases a block that overlaps the one it allocates from, if it is empty, old, and its claim is not confirmed. */
 function isReleased({ affinities, config }: Inventory, block: IPAMBlock, now: Date): boolean {
   if (!isEmpty(collect(block, config.ipCooldownSeconds, now)) || !isOldEnough(block, now)) return false;
-  const { cidr, affinity } = block.spec;
-  return !affinities.some(
-    (row) => isConfirmed(row) && rowOwnerText(row) === affinity && formatCidr(rowRange(row)) === cidr,
-  );
+  const { affinity } = block.spec;
+  const isClaim = (row: BlockAffinity) => rowOwnerText(row) === affinity && isSameRange(rowRange(row), rangeOf(block));
+  return !affinities.some((row) => isConfirmed(row) && isClaim(row));
 }
 
 function inHostsOrder(blocks: readonly IPAMBlock[], pools: readonly Pool[], host: string): IPAMBlock[] {

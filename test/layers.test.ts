@@ -13,6 +13,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   "src/kube": ["src/api/meta.ts", "src/operator/events.ts", "src/escape.ts"],
   "src/datastore": ["src/net", "src/api", "src/kube", "src/escape.ts"],
   "src/ipam": ["src/net", "src/api", "src/datastore", "src/escape.ts"],
+  "src/library": ["src/api", "src/datastore", "src/ipam"],
   "src/judgement": ["src/net", "src/api", "src/datastore", "src/ipam"],
   "src/cli": [
     ...["src/net", "src/api", "src/kube", "src/datastore", "src/ipam", "src/judgement"],

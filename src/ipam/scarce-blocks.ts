@@ -1,6 +1,7 @@
 /** Where nodes outnumber blocks. With strict affinity a node that finds no block to claim gets no address. Pure. */
 
 import type { IPAMConfig } from "../api/config-rules.ts";
+import { plural } from "../api/plural.ts";
 import type { IpVersion } from "../net/address.ts";
 import { isIpamError } from "./errors.ts";
 import { isEnabled, type Pool } from "./pools.ts";
@@ -65,8 +66,8 @@ export function scarceText({ pools, blocks, nodes }: ScarceBlocks): string {
   const names = pools.map(({ name, source, blockSize }) => `"${name}" (${source.spec.cidr}, blocks of /${blockSize})`);
   const without = BigInt(nodes) - blocks;
   return (
-    `strictAffinity is true, and ${nodes} nodes share the ${blocks} block${blocks === 1n ? "" : "s"} of ` +
-    `pool${names.length === 1 ? "" : "s"} ${names.join(", ")}: ${without} node${without === 1n ? "" : "s"} ` +
+    `strictAffinity is true, and ${nodes} nodes share the ${plural(blocks, "block")} of ` +
+    `pool${names.length === 1 ? "" : "s"} ${names.join(", ")}: ${plural(without, "node")} ` +
     "can get no block, and pods there no address"
   );
 }

@@ -31,7 +31,7 @@ describe("exit code and streams", () => {
       "warning LeakedAddress (1): An address is allocated, and whoever it is for is gone",
       "info OrphanHandle (7): A handle counts addresses that nobody holds",
     ]);
-    expect(ran.stdout).toContain("  and 2 more: -o wide shows all\n  mend: ipamctl repair OrphanHandle\n");
+    expect(ran.stdout).toContain("  and 2 more: -o wide shows all\n  fix: ipamctl repair OrphanHandle\n");
     expect(ran.stderr).toBe(
       "looked once: 9 of the findings may be changes under way\nfound 1 critical, 1 warning, 7 info\n",
     );

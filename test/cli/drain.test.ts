@@ -57,7 +57,7 @@ describe("OverlappingBlocks", () => {
     expect([second.code, ...rowsOf(second)]).toEqual([0, "kept remove IPAMBlock/10-0-0-8-29"]);
     site.around({ pods: overlapping.pods!.filter(({ name }) => name !== "odd") });
     expect(whyOf(await repair(site, "OverlappingBlocks"))).toContain(
-      "free 10.0.0.13, which nobody uses, with ipamctl gc",
+      "free 10.0.0.13, which nothing uses, with ipamctl gc",
     );
     await site.run(["gc", "--grace", "0", "--yes"]);
     expect(whyOf(await repair(site, "OverlappingBlocks"))).toContain("wait for 1 address to cool down");

@@ -37,7 +37,7 @@ describe("the plan", () => {
     expect(rowsOf(dry)).toEqual(["planned mend IPAMHandle/ghost-0"]);
     expect(await site.snapshot()).toEqual(before);
     const ran = await mend(site, "OrphanHandle");
-    expect(ran.asked).toEqual(["Mend OrphanHandle of 1 object? [y/N] "]);
+    expect(ran.asked).toEqual(["Repair OrphanHandle of 1 object? [y/N] "]);
     expect([ran.code, ...rowsOf(ran)]).toEqual([0, "done mend IPAMHandle/ghost-0"]);
     expect(ran.stderr).toContain("looking again in 0 s");
     expect(ran.stderr).toContain(`to undo: ipamctl repair --restore ${ran.copy}`);

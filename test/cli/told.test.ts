@@ -41,7 +41,7 @@ describe("where the data is, is told too", () => {
   it("by check and why, of a store", async () => {
     const place = ["--datastore", `embedded:${await storeOf(damaged)}`];
     const checked = await ipamctl(["check", "--second-look", "0", ...place], { program: "kubectl ipam" });
-    expect(checked.stdout).toContain(`mend: kubectl ipam repair OrphanHandle ${place.join(" ")}\n`);
+    expect(checked.stdout).toContain(`fix: kubectl ipam repair OrphanHandle ${place.join(" ")}\n`);
     const empty = ["--datastore", `embedded:${await storeOf(full)}`];
     const why = await ipamctl(["why", "--node", "node-a", ...empty]);
     expect(why.stdout).toContain(`next: ipamctl show -o wide ${empty.join(" ")}\n`);
@@ -49,7 +49,7 @@ describe("where the data is, is told too", () => {
 
   it("of a bundle: what reads it reads it again, what changes something is for the cluster", async () => {
     const bundle = ["--bundle", await bundleOf(damaged)];
-    expect((await ipamctl(["check", ...bundle])).stdout).toContain("mend: ipamctl repair OrphanHandle\n");
+    expect((await ipamctl(["check", ...bundle])).stdout).toContain("fix: ipamctl repair OrphanHandle\n");
     const noPools = ["--bundle", await bundleOf(full)];
     const { stdout } = await ipamctl(["why", "--node", "node-a", ...noPools, "-o", "json"]);
     expect(JSON.parse(stdout).causes[0].command).toBe(`ipamctl show -o wide ${noPools.join(" ")}`);

@@ -362,7 +362,7 @@ it("every cause can be explained", async () => {
   for (const code of Object.keys(CAUSES)) {
     expect(await ipamctl(["explain", code])).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(new RegExp(`${code}[^]*\n(To do|Mend): `)),
+      stdout: expect.stringMatching(new RegExp(`${code}[^]*\n(To do|Fix): `)),
     });
   }
 });

@@ -1,5 +1,7 @@
 /** Plans which addresses are taken, and for whom. */
+
 import { randomBytes } from "node:crypto";
+import { plural } from "../../api/plural.ts";
 import type { AttributeMap } from "../../api/v3.ts";
 import { type AutoAssignResult, partialFulfillmentError, partialResult } from "../../ipam/assignments.ts";
 import type { AutoAssignArgs } from "../../ipam/auto-assign-args.ts";
@@ -69,7 +71,7 @@ async function planOf(session: Session, { ipam }: Workplace, request: Request): 
   const inventory = inventoryOf(await session.snapshot());
   const { ip, node, handleID, count, options } = request;
   checkNode(inventory, node);
-  const words = ip ?? `${count} IPv${options.ipVersion} address${count === 1 ? "" : "es"}`;
+  const words = ip ?? plural(count, `IPv${options.ipVersion} address`);
   const item: Item = { action: "assign", object: words, why: `for ${node}`, facts: { handle: handleID, node } };
   const taken = ip === undefined ? undefined : takenBecause(inventory, ip);
   const kept: Kept[] = taken === undefined ? [] : [{ ...item, why: taken, refused: true }];

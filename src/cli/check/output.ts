@@ -56,7 +56,7 @@ function paragraph(findings: readonly Finding[], style: TextStyle): string {
   const examples = findings.slice(0, EXAMPLES).map((finding) => `  ${objectText(finding)}: ${finding.message}`);
   const rest = findings.length - examples.length;
   const title = sentencesText([`${severity} ${code} (${findings.length}): ${CODES[code]!.title}`], style);
-  const lines = [...examples, ...(rest > 0 ? [`  and ${rest} more: -o wide shows all`] : []), `  mend: ${command}`];
+  const lines = [...examples, ...(rest > 0 ? [`  and ${rest} more: -o wide shows all`] : []), `  fix: ${command}`];
   const painted = style.paint(severity, severity) + title.slice(severity.length);
   return painted + sentencesText(lines, style);
 }

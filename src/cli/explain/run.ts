@@ -62,7 +62,7 @@ function explained({ code, severity, title, means, mend, secondLook }: Explanati
     means,
     ...(secondLook ? ["It may be a change under way: `check` looks twice before it tells of it."] : []),
     "",
-    `Mend: ${mend}`,
+    `Fix: ${mend}`,
   ];
   const value = { code, severity, title, means, mend, secondLook };
   return { kind: "Code", value, names: [code], text: (style) => sentencesText(lines, style, "") };

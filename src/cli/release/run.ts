@@ -1,4 +1,5 @@
 /** Plans which addresses are released, and from which nobody may take them. */
+import { plural } from "../../api/plural.ts";
 import type { Allocation } from "../../judgement/allocations.ts";
 import { freeAt, type Inventory, inventoryOf } from "../../judgement/inventory.ts";
 import type { Session } from "../session.ts";
@@ -49,7 +50,7 @@ async function planOf(session: Session, workplace: Workplace, selector: Selector
   const released = goes.flatMap(({ unit }) => unit.allocations).length;
   return {
     kind: "Release",
-    title: `Release ${released} address${released === 1 ? "" : "es"}${selector.words && ` of ${selector.words}`}`,
+    title: `Release ${plural(released, "address")}${selector.words && ` of ${selector.words}`}`,
     steps: releaseSteps(
       { workplace, seen: inventory.snapshot, keptBecause: (now) => refusal(standings(now), evenInUse) },
       goes.map(({ unit, standing: { why } }) => ({ unit, why })),

@@ -2,6 +2,7 @@
  * Blocks that are removed in steps, because pods may run in them: one that overlaps another, has a size that is not its
  * pool's, or is in no pool. Each run does what is safe by then, and says what is left for people.
  */
+import { plural } from "../../api/plural.ts";
 import type { IPAMBlock } from "../../api/v3.ts";
 import { isEmpty, rangeOf } from "../../ipam/block.ts";
 import { problemOf } from "../../ipam/block-problem.ts";
@@ -118,7 +119,7 @@ function leftSteps({ pods, others, leaked, cooling }: Left): string[] {
   return [
     ...(pods.length > 0 ? [`delete the pods ${pods.map(podText).join(", ")}, first: ${deleteCommand(pods[0]!)}`] : []),
     ...(others.length > 0 ? [`release ${others.join(", ")} when nothing uses it`] : []),
-    ...(leaked.length > 0 ? [`free ${leaked.join(", ")}, which nobody uses, with ipamctl gc`] : []),
-    ...(cooling > 0 ? [`wait for ${cooling} address${cooling === 1 ? "" : "es"} to cool down`] : []),
+    ...(leaked.length > 0 ? [`free ${leaked.join(", ")}, which nothing uses, with ipamctl gc`] : []),
+    ...(cooling > 0 ? [`wait for ${plural(cooling, "address")} to cool down`] : []),
   ];
 }

@@ -1,5 +1,6 @@
 /** Puts back what a repair changed, where nobody changed it since. */
 
+import { plural } from "../../api/plural.ts";
 import type { IpamKind } from "../../api/v3.ts";
 import type { Datastore, Stored } from "../../datastore/datastore.ts";
 import { unlessLost } from "../writing/as-seen.ts";
@@ -10,7 +11,7 @@ import { type Change, readCopy, stored } from "./copy.ts";
 export async function planRestore({ datastore }: Workplace, path: string): Promise<Plan> {
   const changes = await readCopy(path);
   const steps = changes.reverse().map((change) => restoreStep(datastore, change));
-  const title = `Put back ${steps.length} object${steps.length === 1 ? "" : "s"}`;
+  const title = `Restore ${plural(steps.length, "object")}`;
   return { kind: "Restore", title, steps, kept: [] };
 }
 

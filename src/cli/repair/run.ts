@@ -1,4 +1,5 @@
 /** Plans what of a code's findings is mended, in two looks; or what is put back. */
+import { plural } from "../../api/plural.ts";
 import { CODES } from "../../judgement/codes.ts";
 import type { TwoLooks } from "../../judgement/collection.ts";
 import type { Finding } from "../../judgement/finding.ts";
@@ -71,7 +72,7 @@ async function look(session: Session, code: string, graceSeconds: number | undef
   const isThere = first.found.some((finding) => finding.code === code);
   if (!isThere) return first;
   if (graceSeconds !== undefined) return lookAgain(session, first, graceSeconds);
-  session.say("looked once: only what a second look finds again is mended");
+  session.say("looked once: only what a second look finds again is repaired");
   return first;
 }
 
@@ -84,7 +85,7 @@ function planOf(mending: Mending, code: string, all: boolean): Plan {
   const left = objects.length - mended.length;
   return {
     kind: "Repair",
-    title: `Mend ${code} of ${mended.length} object${mended.length === 1 ? "" : "s"}`,
+    title: `Repair ${code} of ${plural(mended.length, "object")}`,
     steps: mended.map(([object, findings]) => ({
       object,
       ...itemOf(mending, code, findings),

@@ -1,4 +1,5 @@
 /** Draws a pool's map with characters, in reading order: how full each block is, and a letter for what is special of it. */
+import { plural } from "../../api/plural.ts";
 import { escapeLine } from "../../escape.ts";
 import { byNumbers } from "../../net/order.ts";
 import { GAP } from "../column.ts";
@@ -77,7 +78,7 @@ function cellsPerRow(cells: number, room: number): number {
 }
 
 function scaleOf({ blocks, cells, complete, blockSize }: PoolMap, perRow: number): string {
-  const count = `${blocks} block${blocks === 1 ? "" : "s"}`;
+  const count = plural(blocks, "block");
   if (!complete) return `${count}; only these are shown, a cell is a block`;
   const prefix = Number(cells[0]!.cidr.split("/")[1]);
   const cell = prefix === blockSize ? `a block, a /${prefix}` : `a /${prefix}, ${2 ** (blockSize - prefix)} blocks`;

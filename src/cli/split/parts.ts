@@ -1,5 +1,7 @@
 /** The parts of a pool: their names, ranges and specs. Pure. */
+
 import { LONGEST_OBJECT_NAME } from "../../api/names.ts";
+import { plural } from "../../api/plural.ts";
 import type { IPPool } from "../../api/v3.ts";
 import type { Pool } from "../../ipam/pools.ts";
 import { type Cidr, formatCidr, size } from "../../net/cidr.ts";
@@ -20,9 +22,7 @@ export function rangesOf({ name, cidr, blockSize }: Pick<Pool, "name" | "cidr" |
   const prefix = cidr.prefix + Math.log2(count);
   if (prefix > blockSize) {
     const most = 2 ** Math.max(0, blockSize - cidr.prefix);
-    throw new Error(
-      `pool "${name}" has ${most} block${most === 1 ? "" : "s"} of /${blockSize}: it cannot be cut into ${count}`,
-    );
+    throw new Error(`pool "${name}" has ${plural(most, "block")} of /${blockSize}: it cannot be cut into ${count}`);
   }
   const step = size({ ...cidr, prefix });
   return Array.from({ length: count }, (_, index) => ({ ...cidr, base: cidr.base + BigInt(index) * step, prefix }));

@@ -13,7 +13,7 @@ export const repair: Verb = {
     { flags: "--grace <SECONDS>", help: "Between the two looks. Default: 60; with --dry-run: one look." },
     { flags: "--all", help: "More than 100 objects at once." },
     { flags: "--copy <FILE>", help: "Where the objects are kept as they were. Default: a new file in this folder." },
-    { flags: "--restore <FILE>", help: "Put back what a repair changed." },
+    { flags: "--restore <FILE>", help: "Restore what a repair changed." },
     ...WRITE_FLAGS,
     ...OUTPUT_FLAGS,
   ],

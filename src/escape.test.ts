@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { CHARACTERS, EVIL } from "../test/escapes/evil.ts";
-import { escapeJson, escapeLine, escapeText, escapeYaml } from "./escape.ts";
+import { escapeJson, escapeLine, escapePainted, escapeText, escapeYaml } from "./escape.ts";
 
 describe("a line", () => {
   it.each([
@@ -22,6 +22,12 @@ describe("a line", () => {
       expect(written(`a${character}b`)).not.toContain(character);
     }
   });
+});
+
+it("keeps the given codes of a coloured text, and no other", () => {
+  const [red, reset] = ["\u001b[31m", "\u001b[0m"];
+  expect(escapePainted(`${red}one${reset}\u001b[2J\n`, [red, reset])).toBe(`${red}one${reset}\\u001b[2J\n`);
+  expect(escapePainted(`${red}one`, [])).toBe("\\u001b[31mone");
 });
 
 it("keeps the lines of a text", () => {

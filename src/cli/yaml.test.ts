@@ -57,6 +57,12 @@ describe("YAML", () => {
 
   it.each([
     "on",
+    "off",
+    "No",
+    "n",
+    "TRUE",
+    "false",
+    ".inf",
     "Y",
     "012",
     "1e3",

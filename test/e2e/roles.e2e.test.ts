@@ -15,7 +15,8 @@ beforeAll(() => installedWithSubjects(user), 600_000);
 const granted = (role: GrantedRole) =>
   new Set(permissionsOf(role, ["v3"]).map(({ verb, resource, group }) => `${verb} ${resource}${group && `.${group}`}`));
 const OURS = /\.(ipam-operator\.io|projectcalico\.org)$/;
-const found = (...what: string[]) => cluster.kubectlOk(["wait", "--for=create", ...what, "--timeout=60s"]);
+/** One object a call: kubectl gives up at once where two of those it waits for are missing. */
+const found = (what: string) => cluster.kubectlOk(["wait", "--for=create", what, "--timeout=60s"]);
 
 describe.each(GRANTED_ROLES)("%s", (role) => {
   it("may do what its table says, and nothing else", async () => {
@@ -23,16 +24,16 @@ describe.each(GRANTED_ROLES)("%s", (role) => {
     await expect.poll(() => canI(cluster, ["--as=jane", `--as-group=${groupOf(role)}`])).toEqual(granted(role));
   });
 
-  it("is made again when somebody deletes it and its binding", async () => {
+  it("is created again after it and its binding were deleted", async () => {
     const name = roleName(role);
     const both = [`clusterrole/${name}`, `clusterrolebinding/${name}`];
     await cluster.kubectlOk(["delete", ...both]);
-    await found(...both);
+    for (const one of both) await found(one);
     await expect.poll(() => canI(cluster, ["--as=jane", `--as-group=${groupOf(role)}`])).toEqual(granted(role));
   });
 });
 
-it("an event says which roles were put right", async () => {
+it("an event names the roles that were corrected", async () => {
   await expect.poll(user.events).toContainEqual(expect.stringMatching(/ipam-operator:viewer/));
 });
 
